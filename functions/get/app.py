@@ -1,0 +1,6 @@
+"""The Lambda function `get`."""
+
+from lamina.actions.get import ACTION
+from lamina.runtime.adapter import adapt
+
+handler = adapt(ACTION)

@@ -1,0 +1,5 @@
+"""The Lambda function `site`."""
+
+from lamina.runtime.site import site
+
+handler = site()

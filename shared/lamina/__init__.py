@@ -1,0 +1,1 @@
+"""Progressive-disclosure retrieval over Markdown knowledge bases."""

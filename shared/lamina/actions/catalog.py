@@ -1,0 +1,89 @@
+"""catalog: a structural listing of the documents that pass the filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from lamina.actions.action import Action
+from lamina.actions.legacy import catalog_fields
+from lamina.actions.page import Entry, Page, Row
+from lamina.actions.reading import Reading
+from lamina.actions.report import legacy_tokens, scope_facts
+from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
+from lamina.contract.request import ListRequest, Order, SortBy
+from lamina.index.snapshot import Snapshot
+from lamina.ranking.slice import check_values, passing
+
+
+class CatalogRequest(ListRequest):
+    """The parameters of catalog."""
+
+    action: ClassVar[str] = "catalog"
+
+    sort_by: SortBy = Field(SortBy.PATH, description="What to sort by; undated and untiered documents come last.")
+    order: Order = Field(Order.ASC, description="Direction.")
+
+
+def catalog(request: CatalogRequest, reading: Reading) -> Answer:
+    """Lists a slice of the scope."""
+    snapshot, filters = reading.snapshot, request.filters()
+    check_values(filters, snapshot)
+    scope = reading.scopes[request.scope]
+    found = _sorted(snapshot, np.flatnonzero(scope.searched & passing(filters, snapshot)).tolist(), request)
+    page = found[request.offset : request.offset + request.limit]
+    rows = [Row(number, {"position": request.offset + at}) for at, number in enumerate(page, start=1)]
+    echo: dict[str, Any] = dict(filters.echo())
+    if request.knowledge_base_url is not None:
+        echo["search_scope"] = str(request.scope)
+
+    def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
+        envelope: Envelope = {
+            "status": FOUND if found else NOT_FOUND,
+            "action": "catalog",
+            "data": entries,
+            "total": len(found),
+            "limit": request.limit,
+            "offset": request.offset,
+            "disclosure_applied": [str(flag) for flag in request.flags],
+            "filters_applied": echo,
+            "revision": str(snapshot.revision),
+        }
+        if request.include_legacy_envelope:
+            envelope["legacy"] = catalog_fields(snapshot, scope)
+        return envelope
+
+    envelope = Page(snapshot, request, rows, len(found), assemble).envelope()
+    # The old catalog answered every document of the corpus with its whole frontmatter, whatever was asked.
+    whole = legacy_tokens(snapshot, np.flatnonzero(scope.searched).tolist())
+    return Answer(envelope, snapshot.revision, scope_facts(scope, legacy=whole))
+
+
+def _sorted(snapshot: Snapshot, documents: list[int], request: CatalogRequest) -> list[int]:
+    """By the key, what has none last, ties by URI: documents come in order of URI and sorting is stable."""
+    key = _KEYS[request.sort_by](snapshot)
+    having = [number for number in documents if key(number) is not None]
+    lacking = [number for number in documents if key(number) is None]
+    ordered = sorted(having, key=key)
+    if request.order == Order.DESC:
+        # Turned twice, so that equal keys keep the order of their URIs.
+        ordered = sorted(reversed(having), key=key)[::-1]
+    return ordered + lacking
+
+
+_KEYS: dict[SortBy, Callable[[Snapshot], Callable[[int], Any]]] = {
+    SortBy.PATH: lambda snapshot: snapshot.paths.__getitem__,
+    SortBy.TITLE: lambda snapshot: lambda number: snapshot.titles[number].casefold(),
+    SortBy.DATE: lambda snapshot: snapshot.dates.__getitem__,
+    SortBy.TIER: lambda snapshot: lambda number: min(snapshot.tier[number], default=None),
+}
+
+ACTION = Action(
+    "catalog",
+    "Structural browse: the documents of a slice, sorted. The cheapest way to see what there is.",
+    CatalogRequest,
+    catalog,
+)

@@ -1,0 +1,147 @@
+"""One page of documents: what each entry discloses, and how many of them the token budget lets through."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+
+from lamina.contract.disclosure import Flag
+from lamina.contract.envelope import Envelope, compact
+from lamina.contract.errors import LaminaError
+from lamina.contract.request import ListRequest
+from lamina.contract.tokens import RESPONSE_CEILING, count_each, count_tokens
+from lamina.index.snapshot import Snapshot
+
+Entry = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A document on a page with the fields that its action adds by nature."""
+
+    document: int
+    native: Mapping[str, Any]
+
+
+def floor(snapshot: Snapshot, document: int, *, with_source: bool) -> Entry:
+    """`uri`, `title`, and `source` where a knowledge base is set or the bundle served the document."""
+    entry: Entry = {"uri": snapshot.uris[document], "title": snapshot.titles[document]}
+    source = snapshot.origin[document]
+    if with_source or source == "bundled":
+        entry["source"] = str(source)
+    return entry
+
+
+def disclose(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry:
+    """The tiers that the flags buy; one that the document lacks is null."""
+    if not flags:
+        return {}
+    card = snapshot.card(document)
+    tiers: Entry = {}
+    for flag in flags:
+        if flag == Flag.BLOCKQUOTE:
+            tiers["blockquote"] = card.blockquote
+        elif flag == Flag.METADATA:
+            tiers["metadata"] = card.metadata
+        elif flag == Flag.SUMMARY:
+            span = card.summary_span
+            tiers["summary"] = None if span is None else snapshot.body(document)[slice(*span)]
+        else:
+            tiers["body"] = snapshot.body(document)
+    return tiers
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Rows from the offset on, and how to make an envelope of any first few of them."""
+
+    snapshot: Snapshot
+    request: ListRequest
+    rows: Sequence[Row]
+    total: int
+    assemble: Callable[[Sequence[Row], list[Entry]], Envelope]
+
+    def entries(self) -> list[Entry]:
+        """Every row's entry: floor, native fields, disclosed tiers."""
+        with_source = self.request.knowledge_base_url is not None
+        return [
+            {
+                **floor(self.snapshot, row.document, with_source=with_source),
+                **row.native,
+                **disclose(self.snapshot, row.document, self.request.flags),
+            }
+            for row in self.rows
+        ]
+
+    def envelope(self) -> Envelope:
+        """The page under its budget. Raises RESPONSE_EXCEEDS_TOKEN_BUDGET where it cannot be had."""
+        entries = self.entries()
+        if self.request.max_tokens is not None:
+            return self._budgeted(entries, min(self.request.max_tokens, RESPONSE_CEILING))
+        whole = self._of(entries)
+        if _may_fit(compact(whole), RESPONSE_CEILING):
+            return whole
+        fitting = self._largest(entries, RESPONSE_CEILING, self._of)
+        raise _exceeds(self.request, RESPONSE_CEILING, fitting)
+
+    def _of(self, entries: list[Entry]) -> Envelope:
+        return self.assemble(self.rows[: len(entries)], entries)
+
+    def _of_budget(self, entries: list[Entry]) -> Envelope:
+        """The envelope with its account of what the caller's own budget left out, before the echoes."""
+        returned = len(entries)
+        reached = self.request.offset + returned
+        account = {
+            "returned": returned,
+            "omitted_by_budget": len(self.rows) - returned,
+            "next_offset": reached if reached < self.total else None,
+        }
+        whole = self._of(entries)
+        at = list(whole).index("disclosure_applied")
+        fields = list(whole.items())
+        return {**dict(fields[:at]), **account, **dict(fields[at:])}
+
+    def _budgeted(self, entries: list[Entry], budget: int) -> Envelope:
+        count = self._largest(entries, budget, self._of_budget)
+        if count > 0 or (not entries and _may_fit(compact(self._of_budget([])), budget)):
+            return self._of_budget(entries[:count])
+        if entries and self.request.flags:
+            bare = {name: value for name, value in entries[0].items() if name not in set(self.request.flags)}
+            bare["omitted_flags"] = [str(flag) for flag in self.request.flags]
+            reduced = self._of_budget([bare])
+            if _may_fit(compact(reduced), budget):
+                return reduced
+        raise _exceeds(self.request, budget, 0)
+
+    def _largest(self, entries: list[Entry], budget: int, assemble: Callable[[list[Entry]], Envelope]) -> int:
+        """The most first entries whose envelope fits; the sum of parts is a guess, the whole is measured."""
+        sums = list(accumulate(count_each([compact(entry) for entry in entries])))
+        count = bisect_right(sums, budget - count_tokens(compact(assemble([]))))
+        while count < len(entries) and _may_fit(compact(assemble(entries[: count + 1])), budget):
+            count += 1
+        while count > 0 and not _may_fit(compact(assemble(entries[:count])), budget):
+            count -= 1
+        return count
+
+
+def _may_fit(text: str, budget: int) -> bool:
+    """A token is at least one byte, so short texts need no counting."""
+    return len(text.encode()) <= budget or count_tokens(text) <= budget
+
+
+def _exceeds(request: ListRequest, budget: int, fitting: int) -> LaminaError:
+    if fitting:
+        advice = f"The largest limit that fits at offset {request.offset} is {fitting}."
+    else:
+        advice = "The first document alone is too large: use fewer flags, or the next offset."
+    return LaminaError(
+        "RESPONSE_EXCEEDS_TOKEN_BUDGET",
+        f"this page would cost more than {budget} tokens. {advice}",
+        largest_limit_that_fits=fitting,
+        max_response_tokens=budget,
+        requested_limit=request.limit,
+        offset=request.offset,
+    )

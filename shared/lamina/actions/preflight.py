@@ -1,0 +1,141 @@
+"""preflight: before a task, its definition of done, the constraints that govern it, and the relevant documents."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from lamina.actions.action import Action
+from lamina.actions.legacy import start_here
+from lamina.actions.page import Entry, Page, Row
+from lamina.actions.reading import Reading
+from lamina.actions.report import legacy_tokens, scope_facts
+from lamina.actions.search import applied, grouped
+from lamina.contract.coercion import Text
+from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
+from lamina.contract.request import Grouping, RankedRequest
+from lamina.governance.floor import lowest, read_required
+from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
+from lamina.index.snapshot import Snapshot
+from lamina.ranking.grouping import arranged
+from lamina.ranking.match import has_evidence
+from lamina.ranking.order import Ranked, rank
+from lamina.ranking.slice import check_values, passing
+
+# Beyond a few, constraints would push the documents that the task is about off the first page.
+MOST_CONSTRAINTS = 3
+
+_CONSTRAINT_TAGS = ("constraint", "constraints")
+_WRITING = re.compile(
+    r"\b(?:writ(?:e|es|ing)|rewrit(?:e|ing)|draft(?:ing)?|edit(?:ing)?|author(?:ing)?|revis(?:e|ing)|updat(?:e|ing)"
+    r"|add(?:ing)?|publish(?:ing)?|compose|composing)\b.*"
+    r"\b(?:doc|docs|documents?|documentation|articles?|essays?|pages?|readme|notes?|guides?|posts?|blogs?|canon"
+    r"|markdown|specs?|specifications?|changelog|handoffs?|summary|summaries|manuals?|reports?|proposals?|adrs?"
+    r"|runbooks?|tutorials?)\b|\.md\b|^\s*document(?:ing)?\s",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+class PreflightRequest(RankedRequest):
+    """The parameters of preflight."""
+
+    action: ClassVar[str] = "preflight"
+    main: ClassVar[str | None] = "task"
+
+    task: Text = Field("", description="What is about to be done.")
+    input: Text = Field("", description="The same as task, under its older name.")
+
+
+def preflight(request: PreflightRequest, reading: Reading) -> Answer:
+    """One list, paged and counted as one: definition of done, constraints, relevant documents."""
+    snapshot, filters = reading.snapshot, request.filters()
+    check_values(filters, snapshot)
+    scope = reading.scopes[request.scope]
+    ranked = rank(
+        snapshot.postings, scope.statistics, request.task, text_of=snapshot.body, prefix=request.prefix
+    )
+    by_grouping = arranged(request.grouping, scope.overlay[ranked.documents], has_evidence(ranked.coverage))
+
+    done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, request.knowledge_base_url)
+    tiers = [tier]
+    constraints = _constraints(snapshot, ranked, by_grouping, done)
+    if _WRITING.search(request.task[:2_000]):
+        writing, tier = read_required(snapshot, WRITING_CANON, request.scope, request.knowledge_base_url)
+        tiers.append(tier)
+        if writing is not None and writing not in constraints:
+            constraints = [writing, *constraints]
+    first = [] if done is None else [done]
+    named = {*first, *constraints}
+
+    passes = passing(filters, snapshot)
+    matching = [int(ranked.documents[at]) for at in by_grouping if int(ranked.documents[at]) not in named]
+    relevant = [number for number in matching if passes[number]]
+    listed = [
+        *((number, "definition_of_done") for number in first),
+        *((number, "constraint") for number in constraints),
+        *((number, "relevant") for number in relevant),
+    ]
+    rows = [
+        Row(number, {"role": role})
+        for number, role in listed[request.offset : request.offset + request.limit]
+    ]
+
+    def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
+        envelope: Envelope = {
+            "status": FOUND if listed else NOT_FOUND,
+            "action": "preflight",
+            "data": entries,
+            "total": len(listed),
+            "limit": request.limit,
+            "offset": request.offset,
+            "disclosure_applied": [str(flag) for flag in request.flags],
+            "filters_applied": applied(request),
+            "filtered_out": len(matching) - len(relevant),
+            "governance_source": str(lowest(tiers)),
+        }
+        if request.grouping == Grouping.GROUPED:
+            envelope.update(grouped(shown, entries, reading))
+        envelope["revision"] = str(snapshot.revision)
+        if request.include_legacy_envelope:
+            envelope["legacy"] = {
+                "start_here": start_here(snapshot, scope),
+                "constraints": [entry for entry in entries if entry["role"] == "constraint"],
+                "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
+            }
+        return envelope
+
+    envelope = Page(snapshot, request, rows, len(listed), assemble).envelope()
+    hits = scope.overlay[np.asarray([number for number, _ in listed], dtype=np.int64)]
+    facts = scope_facts(scope, hits=hits, legacy=legacy_tokens(snapshot, [row.document for row in rows]))
+    return Answer(envelope, snapshot.revision, facts)
+
+
+def _constraints(snapshot: Snapshot, ranked: Ranked, order: Any, done: int | None) -> list[int]:
+    """The best-matching constraint documents that hold real evidence for the task."""
+    known = has_evidence(ranked.coverage)
+    found: list[int] = []
+    for at in order:
+        number = int(ranked.documents[at])
+        if len(found) == MOST_CONSTRAINTS:
+            break
+        if known[at] and number != done and _is_constraint(snapshot, number):
+            found.append(number)
+    return found
+
+
+def _is_constraint(snapshot: Snapshot, number: int) -> bool:
+    folders = snapshot.paths[number].split("/")[:-1]
+    return "constraints" in folders or any(tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number])
+
+
+
+ACTION = Action(
+    "preflight",
+    "What to read before a task: its definition of done, the constraints on it, and the documents about it.",
+    PreflightRequest,
+    preflight,
+)

@@ -1,0 +1,83 @@
+"""What callers send for a number, a flag or a list, and the value that is clearly meant by it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+_INTEGER = re.compile(r"[+-]?\d{1,18}")
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
+
+
+def _integer(value: Any) -> Any:
+    if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError("must be a whole number")
+    return value
+
+
+def _boolean(value: Any) -> Any:
+    if isinstance(value, str) and value.strip().lower() in _BOOLEANS:
+        return _BOOLEANS[value.strip().lower()]
+    if not isinstance(value, bool):
+        raise ValueError("must be true or false")
+    return value
+
+
+def _list(value: Any) -> Any:
+    """A list of scalars: sent as one, as its JSON text, comma-separated, or as its only item."""
+    if isinstance(value, str):
+        text = value.strip()
+        if text.startswith("["):
+            try:
+                value = json.loads(text)
+            except (ValueError, RecursionError) as error:
+                raise ValueError("must be a list, its JSON text, or comma-separated values") from error
+        else:
+            value = text.split(",")
+    if not isinstance(value, list | tuple):
+        value = [value]
+    items = [item.strip() if isinstance(item, str) else item for item in value]
+    return tuple(dict.fromkeys(_scalar(item) for item in items if item != ""))
+
+
+def _scalar(item: Any) -> Any:
+    if isinstance(item, bool) or not isinstance(item, str | int | float):
+        raise ValueError("must hold text or numbers only")
+    return item
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, list | tuple) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ValueError("must be text")
+    return encodable(value)
+
+
+def _string_list(value: Any) -> Any:
+    return tuple(encodable(str(item)) for item in _list(value))
+
+
+def _integer_list(value: Any) -> Any:
+    return tuple(_integer(item) for item in _list(value))
+
+
+def encodable(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot carry, replaced."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+Integer = Annotated[int, BeforeValidator(_integer)]
+Boolean = Annotated[bool, BeforeValidator(_boolean)]
+Text = Annotated[str, BeforeValidator(_text)]
+TextList = Annotated[tuple[str, ...], BeforeValidator(_string_list)]
+IntegerList = Annotated[tuple[int, ...], BeforeValidator(_integer_list)]

@@ -1,0 +1,78 @@
+"""Disclosure: which tiers a caller may buy on top of the floor, and how many documents a page may then hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from lamina.contract.errors import LaminaError
+
+
+class Flag(StrEnum):
+    """A tier of a document, in the order in which entries carry them."""
+
+    BLOCKQUOTE = "blockquote"
+    METADATA = "metadata"
+    SUMMARY = "summary"
+    BODY = "body"
+
+
+# Most documents per response; None is the floor. Chosen with the token ceiling: see contract/tokens.py.
+CAPS: dict[Flag | None, int] = {
+    None: 500,
+    Flag.BLOCKQUOTE: 200,
+    Flag.METADATA: 100,
+    Flag.SUMMARY: 25,
+    Flag.BODY: 1,
+}
+
+LIST_FLAGS = (Flag.BLOCKQUOTE, Flag.METADATA, Flag.SUMMARY)
+DOCUMENT_FLAGS = (*LIST_FLAGS, Flag.BODY)
+DEFAULT_LIMIT = 25
+
+
+def ordered(flags: Iterable[Flag]) -> tuple[Flag, ...]:
+    """The flags once each, in canonical order, so that equal requests give equal bytes."""
+    asked = set(flags)
+    return tuple(flag for flag in Flag if flag in asked)
+
+
+def check_permitted(action: str, flags: Sequence[Flag], permitted: Sequence[Flag]) -> None:
+    """Raises DISCLOSURE_FLAG_NOT_PERMITTED for the first flag that the action does not allow."""
+    for flag in flags:
+        if flag not in permitted:
+            names = ", ".join(permitted)
+            raise LaminaError(
+                "DISCLOSURE_FLAG_NOT_PERMITTED",
+                f"disclosure flag '{flag}' is not permitted on action '{action}'. "
+                f"Use oddkit_get with a URI for full-body retrieval. Permitted flags on {action}: {names}.",
+                requested_flag=str(flag),
+                permitted_flags=[str(name) for name in permitted],
+            )
+
+
+def cap_for(flags: Iterable[Flag]) -> tuple[int, Flag | None]:
+    """The most restrictive cap in play and the flag that sets it, None where it is the floor's."""
+    limiting: Flag | None = min(flags, key=CAPS.__getitem__, default=None)
+    return CAPS[limiting], limiting
+
+
+def check_limit(limit: int, flags: Sequence[Flag]) -> None:
+    """Raises LIMIT_EXCEEDS_FLAG_CAP for a limit above the cap of the active flags."""
+    cap, limiting = cap_for(flags)
+    if limit <= cap:
+        return
+    if limiting is None:
+        message = f"limit {limit} exceeds the maximum {cap}. Paginate with offset."
+    else:
+        message = (
+            f"limit {limit} exceeds the maximum {cap} for disclosure flag '{limiting}'. "
+            f"Paginate with offset, or remove the '{limiting}' flag."
+        )
+    raise LaminaError(
+        "LIMIT_EXCEEDS_FLAG_CAP",
+        message,
+        max_limit_for_active_flags=cap,
+        limiting_flag=None if limiting is None else str(limiting),
+        requested_limit=limit,
+    )

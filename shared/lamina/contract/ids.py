@@ -1,0 +1,51 @@
+"""Names for things: digests of bytes, revisions of snapshots, slugs of headings."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from dataclasses import dataclass
+
+SHORT_DIGEST = 12
+
+_REVISION = re.compile(r"[0-9a-f]{12}(\.[0-9a-f]{12})?")
+_NOT_SLUG = re.compile(r"[^\w\- ]+")
+
+
+def sha256_hex(content: bytes) -> str:
+    """SHA-256 as 64 lowercase hexadecimal digits."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """The exact sources that a snapshot was built from, as their first twelve hexadecimal digits.
+
+    `overlay` is None where a call has no knowledge base of its own.
+    """
+
+    baseline: str
+    overlay: str | None = None
+
+    def __str__(self) -> str:
+        return self.baseline if self.overlay is None else f"{self.overlay}.{self.baseline}"
+
+    @classmethod
+    def parse(cls, text: str) -> Revision | None:
+        """The revision that `text` spells, or None where it spells none."""
+        if not _REVISION.fullmatch(text):
+            return None
+        first, _, second = text.partition(".")
+        return cls(baseline=second, overlay=first) if second else cls(baseline=first)
+
+
+def slug(heading: str) -> str:
+    """The anchor that Markdown hosts give a heading: lower case, spaces to hyphens, punctuation dropped."""
+    folded = unicodedata.normalize("NFKC", heading).casefold().strip()
+    return _NOT_SLUG.sub("", folded).replace(" ", "-")
+
+
+def without_suffix(path: str) -> str:
+    """The path without `.md`."""
+    return path[: -len(".md")] if path.lower().endswith(".md") else path

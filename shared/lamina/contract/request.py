@@ -1,0 +1,356 @@
+"""What a caller may say: the parameters that actions share, their defaults and bounds, and how a wrong one is told.
+
+An action's request is a model made of these parts. The same model validates a call and is published as JSON Schema.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from lamina.contract.coercion import Boolean, Integer, IntegerList, Text, TextList
+from lamina.contract.disclosure import (
+    DEFAULT_LIMIT,
+    DOCUMENT_FLAGS,
+    LIST_FLAGS,
+    Flag,
+    check_limit,
+    check_permitted,
+    ordered,
+)
+from lamina.contract.errors import LaminaError, invalid_parameter
+from lamina.contract.filters import FILTERS, KINDS, STRUCTURAL_FILTERS, UNSUPPORTED_FILTERS, Filters, Kind
+from lamina.contract.ids import Revision
+
+MAX_MAIN_ARGUMENT_BYTES = 128 * 1024
+MAX_BODY_BYTES = 256 * 1024
+LEGACY_REMOVED_IN = "2.0"
+
+
+class Grouping(StrEnum):
+    """How overlay and baseline hits are ordered against each other."""
+
+    MERGED = "merged"
+    OVERLAY_FIRST = "overlay_first"
+    GROUPED = "grouped"
+    OVERLAY_PREFERRED = "overlay_preferred"
+
+
+class SearchScope(StrEnum):
+    """The corpus of a call that names a knowledge base."""
+
+    MERGED = "merged"
+    KB_WITH_REQUIRED_BASELINE = "kb_with_required_baseline"
+    KB_ONLY = "kb_only"
+
+
+class SortBy(StrEnum):
+    """The order of a catalog."""
+
+    PATH = "path"
+    TITLE = "title"
+    DATE = "date"
+    TIER = "tier"
+
+
+class Order(StrEnum):
+    """The direction of a catalog."""
+
+    ASC = "asc"
+    DESC = "desc"
+
+
+class Request(BaseModel):
+    """What all actions take."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    action: ClassVar[str]
+    main: ClassVar[str | None] = None
+    permitted: ClassVar[tuple[Flag, ...]]
+
+    knowledge_base_url: Text | None = Field(
+        None, description="A knowledge base on the allow list, by name or URL, laid over the baseline."
+    )
+    revision: Text | None = Field(
+        None, description="The `revision` of an earlier answer: the same snapshot answers again."
+    )
+    include_legacy_envelope: Boolean = Field(
+        False,
+        description=f"Adds `legacy`, the fields of the older shape. Removed in {LEGACY_REMOVED_IN}.",
+        json_schema_extra={"deprecated": True},
+    )
+    consumer: Text | None = Field(None, description="A label for the caller, for telemetry alone.")
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> Self:
+        """The validated request. Raises LaminaError for whatever is wrong with it, most telling first."""
+        _check_names(cls, raw)
+        given = {name: value for name, value in raw.items() if value is not None}
+        if cls.main is not None:
+            given = _with_main(cls, cls.main, given)
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise _as_lamina(cls, error) from error
+
+    @field_validator("revision")
+    @classmethod
+    def _revision_is_one(cls, value: str | None) -> str | None:
+        if value is not None and Revision.parse(value) is None:
+            raise ValueError("must be a revision as an answer carries it: 12 digits, or two of them with a dot")
+        return value
+
+
+class ListRequest(Request):
+    """What search, catalog and preflight share: disclosure, filters, paging, scope."""
+
+    permitted: ClassVar[tuple[Flag, ...]] = LIST_FLAGS
+
+    disclosure: TextList = Field(
+        (),
+        description="Tiers to add to uri and title.",
+        json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in LIST_FLAGS]}},
+    )
+    limit: Integer = Field(
+        DEFAULT_LIMIT,
+        ge=1,
+        description="Documents per page: at most 500, with blockquote 200, metadata 100, summary 25.",
+    )
+    offset: Integer = Field(0, ge=0, description="Documents to pass over.")
+    max_tokens: Integer | None = Field(
+        None, ge=1, description="Budget of the response in cl100k_base tokens: the longest run that fits."
+    )
+    audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
+    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
+    tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
+    public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
+    start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
+    path_prefix: TextList = Field((), description="Only documents under one of these repository paths.")
+    include: TextList = Field(
+        (),
+        description="Kinds to allow; without it canon, docs and essays.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+    )
+    exclude: TextList = Field(
+        (),
+        description="Kinds to deny, after include.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+    )
+    tags: TextList = Field((), description="Only documents that carry all of these, within the slice.")
+    exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded documents.")
+    search_scope: SearchScope | None = Field(
+        None, description="With a knowledge base: which corpus is searched. Default merged."
+    )
+    baseline_in_search: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+    include_full_baseline: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The active flags in canonical order."""
+        return ordered(Flag(name) for name in self.disclosure)
+
+    @property
+    def scope(self) -> SearchScope:
+        """The scope in force, older spellings included."""
+        return self.search_scope or _scope_of_booleans(self) or SearchScope.MERGED
+
+    def filters(self) -> Filters:
+        """The filters as the ranking reads them."""
+        return Filters(
+            audience=self.audience,
+            exposure=self.exposure,
+            tier=self.tier,
+            public=self.public,
+            start_here=self.start_here,
+            path_prefix=self.path_prefix,
+            tags=self.tags,
+            include=tuple(KINDS[name] for name in self.include),
+            exclude=tuple(KINDS[name] for name in self.exclude),
+            exclude_invalidated=self.exclude_invalidated,
+        )
+
+    @field_validator("disclosure")
+    @classmethod
+    def _flags_are_permitted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _flags(cls, value)
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _kinds_exist(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
+        for name in value:
+            if name not in KINDS:
+                raise LaminaError(
+                    "INVALID_FILTER_VALUE",
+                    f"{info.field_name} {name!r} is no kind. The kinds are {', '.join(Kind)}.",
+                    parameter=info.field_name,
+                    requested_value=name,
+                    possible_values=list(KINDS),
+                )
+        return value
+
+    @model_validator(mode="after")
+    def _limit_is_under_the_cap(self) -> Self:
+        check_limit(self.limit, self.flags)
+        return self
+
+    @model_validator(mode="after")
+    def _scope_is_one(self) -> Self:
+        meant = _scope_of_booleans(self)
+        if self.search_scope is not None and meant is not None and self.search_scope != meant:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.search_scope} contradicts the older boolean beside it, which means {meant}. "
+                "Send search_scope alone.",
+            )
+        if self.knowledge_base_url is None and self.scope != SearchScope.MERGED:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.scope} needs knowledge_base_url: without one the baseline is the whole corpus.",
+            )
+        return self
+
+
+class RankedRequest(ListRequest):
+    """What search and preflight add."""
+
+    result_grouping: Grouping | None = Field(
+        None,
+        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
+    )
+    prefix: Boolean = Field(False, description="Take the last word as unfinished.")
+
+    @property
+    def grouping(self) -> Grouping:
+        """The grouping in force."""
+        if self.result_grouping is not None:
+            return self.result_grouping
+        return Grouping.MERGED if self.knowledge_base_url is None else Grouping.OVERLAY_FIRST
+
+
+class DocumentRequest(Request):
+    """What get and resolve share."""
+
+    main: ClassVar[str | None] = "uri"
+    permitted: ClassVar[tuple[Flag, ...]] = DOCUMENT_FLAGS
+
+    uri: Text = Field("", description="The document: a URI, an alias or a repository path.")
+    input: Text = Field("", description="The same as uri, under its older name.")
+    disclosure: TextList = Field(
+        (str(Flag.BODY),),
+        description="Tiers to add to uri and title.",
+        json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in DOCUMENT_FLAGS]}},
+    )
+    section: Text | None = Field(
+        None, description="Narrows body to one section with its subsections: a heading's text or slug."
+    )
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The active flags in canonical order."""
+        return ordered(Flag(name) for name in self.disclosure)
+
+    @field_validator("disclosure")
+    @classmethod
+    def _flags_are_permitted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return _flags(cls, value)
+
+
+def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
+    known = [str(flag) for flag in Flag]
+    for name in names:
+        if name not in known:
+            raise invalid_parameter(
+                "disclosure",
+                f"disclosure flag {name!r} does not exist. Flags on {cls.action}: {', '.join(cls.permitted)}.",
+                requested_flag=name,
+                permitted_flags=[str(flag) for flag in cls.permitted],
+            )
+    check_permitted(cls.action, [Flag(name) for name in names], cls.permitted)
+    return names
+
+
+def _scope_of_booleans(request: ListRequest) -> SearchScope | None:
+    given = {value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None}
+    if len(given) > 1:
+        raise invalid_parameter(
+            "include_full_baseline",
+            "baseline_in_search and include_full_baseline contradict each other. Send search_scope instead.",
+        )
+    if not given:
+        return None
+    return SearchScope.MERGED if given.pop() else SearchScope.KB_WITH_REQUIRED_BASELINE
+
+
+def _check_names(cls: type[Request], raw: Mapping[str, Any]) -> None:
+    for name in raw:
+        if name in cls.model_fields:
+            continue
+        if name in UNSUPPORTED_FILTERS:
+            raise LaminaError(
+                "CATEGORY_FILTER_NOT_SUPPORTED",
+                f"{name!r} is no filter. Select a slice by {', '.join(STRUCTURAL_FILTERS)}; "
+                "tags narrows it further.",
+                parameter=name,
+                structural_filters=list(STRUCTURAL_FILTERS),
+            )
+        if name in FILTERS:
+            raise LaminaError(
+                "FILTER_NOT_PERMITTED",
+                f"filter {name!r} is not permitted on {cls.action}: the URI is the selector. "
+                "Use search or catalog to select by filters.",
+                parameter=name,
+            )
+        known = sorted(cls.model_fields)
+        raise invalid_parameter(
+            str(name)[:64],
+            f"unknown parameter {str(name)[:64]!r} on {cls.action}. It takes {', '.join(known)}.",
+            parameters=known,
+        )
+
+
+def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Moves `input` to the main argument's own name; both may be sent if they say the same."""
+    older = given.pop("input", None)
+    value = given.get(main, older)
+    if older not in (None, "") and value not in (None, "") and older != value:
+        raise invalid_parameter("input", f"input and {main} differ. They are one parameter: send {main} alone.")
+    value = older if value in (None, "") else value
+    if isinstance(value, str):
+        if len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:
+            raise LaminaError(
+                "REQUEST_TOO_LARGE",
+                f"{main} is over {MAX_MAIN_ARGUMENT_BYTES} bytes. Send less text.",
+                parameter=main,
+                max_bytes=MAX_MAIN_ARGUMENT_BYTES,
+            )
+        if not value.strip().strip("\x00").strip():
+            value = None
+    if value is None:
+        raise LaminaError("EMPTY_QUERY", f"{main} is empty. Send some text in {main!r}.", parameter=main)
+    return {**given, main: value}
+
+
+def _as_lamina(cls: type[Request], error: ValidationError) -> LaminaError:
+    """The first thing that pydantic found, in our words: its own would echo the whole input."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else cls.action
+    context = first.get("ctx", {})
+    if first["type"] == "value_error":
+        reason = str(context["error"])
+    elif first["type"] == "greater_than_equal":
+        reason = f"must be at least {context['ge']}"
+    elif first["type"] == "less_than_equal":
+        reason = f"must be at most {context['le']}"
+    elif first["type"] == "enum":
+        reason = f"must be one of {context['expected']}"
+    else:
+        reason = first["msg"].lower()
+    return invalid_parameter(name, f"{name} {reason}.")

@@ -1,0 +1,123 @@
+"""Frontmatter: where it ends, what it says as JSON values, and what is wrong with it."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+BOM = "\ufeff"
+# YAML that nests deeper, or aliases that expand past this many values, is refused: see `_as_json`.
+MAX_DEPTH = 32
+MAX_VALUES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Frontmatter:
+    """`metadata` is JSON-ready, `{}` if the block is empty, None if there is none; `body` is all after it."""
+
+    metadata: dict[str, Any] | None
+    body: str
+    problems: tuple[str, ...] = ()
+
+
+class _TooLarge(Exception):
+    """A value passes the bounds of depth or size."""
+
+
+class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
+    """Safe YAML that notes repeated keys instead of dropping them unseen."""
+
+    def __init__(self, stream: str) -> None:
+        super().__init__(stream)
+        self.repeated: list[str] = []
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen: set[str] = set()
+        for key_node, _ in node.value:
+            if isinstance(key_node, yaml.ScalarNode):
+                if key_node.value in seen:
+                    self.repeated.append(key_node.value)
+                seen.add(key_node.value)
+        return super().construct_mapping(node, deep)  # type: ignore[no-any-return]
+
+
+def split(text: str) -> Frontmatter:
+    """Separates a document's frontmatter from its body. Never raises: problems are told, the text is kept."""
+    text = text.removeprefix(BOM)
+    block, body = _fences(text)
+    if block is None:
+        return Frontmatter(None, text, ("frontmatter is not closed",) if body is None else ())
+    assert body is not None  # noqa: S101 - _fences gives both or a None block
+    loader = _Loader(block)
+    try:
+        loaded = loader.get_single_data()
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
+        return Frontmatter(None, body, (f"frontmatter is not valid YAML: {_where(error)}",))
+    finally:
+        loader.dispose()
+    if loaded is None:
+        return Frontmatter({}, body)
+    if not isinstance(loaded, dict):
+        return Frontmatter(None, body, ("frontmatter is not a mapping",))
+    problems = tuple(f"frontmatter repeats the key {key!r}; the last one counts" for key in loader.repeated)
+    try:
+        metadata = _as_json(loaded, MAX_DEPTH, [MAX_VALUES])
+    except _TooLarge:
+        return Frontmatter(None, body, ("frontmatter is nested too deep or too large",))
+    return Frontmatter(metadata, body, problems)
+
+
+def _fences(text: str) -> tuple[str | None, str | None]:
+    """(block, body); (None, text) without frontmatter; (None, None) where an opening fence is never closed."""
+    first_end = text.find("\n")
+    if first_end < 0 or text[:first_end].rstrip() != "---":
+        return None, text
+    position = first_end + 1
+    while position < len(text):
+        line_end = text.find("\n", position)
+        stop = len(text) if line_end < 0 else line_end
+        if text[position:stop].rstrip() == "---":
+            return text[first_end + 1 : position], text[min(stop + 1, len(text)) :]
+        position = stop + 1
+    return None, None
+
+
+def _where(error: Exception) -> str:
+    mark = getattr(error, "problem_mark", None)
+    return f"line {mark.line + 2}" if mark is not None else type(error).__name__
+
+
+def _as_json(value: Any, depth: int, budget: list[int]) -> Any:
+    """YAML's values as JSON's: dates in ISO 8601, NaN and infinity null, keys as text, lone surrogates replaced."""
+    budget[0] -= 1
+    if depth == 0 or budget[0] < 0:
+        raise _TooLarge
+    if isinstance(value, dict):
+        return {_key(key): _as_json(item, depth - 1, budget) for key, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_as_json(item, depth - 1, budget) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and abs(value) >= 2**63:
+        return str(value)  # many JSON readers lose digits past 64 bits
+    if value is None or isinstance(value, bool | int):
+        return value
+    return _text(value)
+
+
+def _key(key: Any) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "null" if key is None else _text(key)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return str(value).encode("utf-8", "replace").decode("utf-8")

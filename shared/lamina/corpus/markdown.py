@@ -1,0 +1,131 @@
+"""The structure of a Markdown body: its headings with their sections, its H1, blockquote and Summary."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from lamina.contract.ids import slug
+
+_SUMMARY = re.compile(r"summary\b", re.IGNORECASE)
+_MARKUP = re.compile(r"[*_`\[\]<>&\\!~]")
+_QUOTE_MARK = re.compile(r"^ {0,3}> ?", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading and its section: `body[start:end]` begins with the heading and holds its subsections.
+
+    `slug` is unique within the document: a repeated one carries `-1`, `-2` and so on.
+    """
+
+    level: int
+    text: str
+    slug: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """What the tiers of a document are cut from; offsets count characters of the body."""
+
+    headings: tuple[Heading, ...]
+    title: str | None
+    blockquote: str | None
+    summary: tuple[int, int] | None
+    problems: tuple[str, ...]
+
+
+def outline(body: str) -> Outline:
+    """Parses the block structure of `body` (CommonMark), so that a heading in a code fence is no heading."""
+    tokens = _BLOCKS.parse(body)
+    lines = _line_offsets(body)
+    marks = [
+        (int(token.tag[1]), tokens[at + 1].content, *_span(token, lines), at)
+        for at, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0
+    ]
+    headings: list[Heading] = []
+    used: dict[str, int] = {}
+    for number, (level, source, start, _, _) in enumerate(marks):
+        after = (other_start for other, _, other_start, _, _ in marks[number + 1 :] if other <= level)
+        text = plain_text(source)
+        headings.append(Heading(level, text, _unique(slug(text), used), start, next(after, len(body))))
+
+    first_h1 = next((number for number, heading in enumerate(headings) if heading.level == 1), None)
+    return Outline(
+        headings=tuple(headings),
+        title=None if first_h1 is None else headings[first_h1].text or None,
+        blockquote=None if first_h1 is None else _blockquote(body, tokens, marks[first_h1][4], lines),
+        summary=_summary(body, headings, [end for _, _, _, end, _ in marks]),
+        problems=_problems(headings),
+    )
+
+
+def plain_text(source: str) -> str:
+    """The words of one line of Markdown without its marks."""
+    if not _MARKUP.search(source):
+        return " ".join(source.split())
+    words = [child.content for token in _INLINE.parseInline(source) for child in token.children or ()]
+    return " ".join("".join(words).split())
+
+
+def _engine(*rules: str) -> MarkdownIt:
+    markdown = MarkdownIt("commonmark", {"maxNesting": 20})
+    if rules:
+        markdown.core.ruler.enableOnly(list(rules))
+    return markdown
+
+
+_BLOCKS = _engine("normalize", "block")
+_INLINE = _engine()
+
+
+def _line_offsets(body: str) -> list[int]:
+    """Where each line starts, by the parser's idea of a line, and the body's end."""
+    offsets = [0]
+    for match in re.finditer(r"\r\n|\n|\r", body):
+        offsets.append(match.end())
+    offsets.append(len(body))
+    return offsets
+
+
+def _span(token: Token, lines: list[int]) -> tuple[int, int]:
+    first, last = token.map or [0, 0]
+    return lines[min(first, len(lines) - 1)], lines[min(last, len(lines) - 1)]
+
+
+def _blockquote(body: str, tokens: list[Token], h1: int, lines: list[int]) -> str | None:
+    """The first block after the H1 if it is a blockquote, without its marks."""
+    following = h1 + 3  # heading_open, inline, heading_close
+    if following >= len(tokens) or tokens[following].type != "blockquote_open":
+        return None
+    start, end = _span(tokens[following], lines)
+    return _QUOTE_MARK.sub("", body[start:end].replace("\r\n", "\n").replace("\r", "\n")).strip()
+
+
+def _summary(body: str, headings: list[Heading], heading_ends: list[int]) -> tuple[int, int] | None:
+    """Between the first level-2 Summary heading and the next heading of level 1 or 2, blank ends left out."""
+    for number, heading in enumerate(headings):
+        if heading.level == 2 and _SUMMARY.match(heading.text):
+            text = body[heading_ends[number] : heading.end]
+            start = heading_ends[number] + len(text) - len(text.lstrip())
+            return start, start + len(text.strip())
+    return None
+
+
+def _unique(name: str, used: dict[str, int]) -> str:
+    count = used.get(name, 0)
+    used[name] = count + 1
+    return f"{name}-{count}" if count else name
+
+
+def _problems(headings: list[Heading]) -> tuple[str, ...]:
+    count = sum(heading.level == 1 for heading in headings)
+    if count == 0:
+        return ("no level-1 heading",)
+    return (f"{count} level-1 headings; the first is the title",) if count > 1 else ()

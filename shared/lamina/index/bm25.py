@@ -1,0 +1,87 @@
+"""Decides what a term in a document is worth: BM25 with an IDF that is always positive."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+SATURATION: Final = 1.6
+"""k1: how soon further occurrences of a term stop counting. Chosen by `make bench`, see docs/ranking.md."""
+LENGTH_NORMALISATION: Final = 0.75
+"""b: how much a long document must repeat a term to count the same, 0 to 1."""
+
+Contribution = tuple[NDArray[np.int32], NDArray[np.float64]]
+"""Distinct document numbers, and what one term gives to each."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeStatistics:
+    """What BM25 knows of the documents searched, as if the others did not exist.
+
+    `mask` (None: all documents) and `norm` (the denominator's document part) have one entry a document.
+    """
+
+    mask: NDArray[np.bool_] | None
+    count: int
+    average_length: float
+    norm: NDArray[np.float64]
+
+    @staticmethod
+    def of(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> ScopeStatistics:
+        """Statistics of the masked documents from all documents' lengths."""
+        searched = lengths if mask is None else lengths[mask]
+        average = float(searched.sum()) / len(searched) if len(searched) else 0.0
+        relative = lengths / average if average else np.zeros(len(lengths))
+        norm = SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative)
+        return ScopeStatistics(mask, len(searched), average, norm)
+
+
+def inverse_document_frequency(document_frequency: int, count: int) -> float:
+    """How much a term that is in `document_frequency` of `count` documents tells, always above zero.
+
+    log(1 + (N − n + ½) / (n + ½)): Robertson and Spärck Jones' weight, kept positive by the 1 as Lucene does.
+    """
+    return math.log(1 + (count - document_frequency + 0.5) / (document_frequency + 0.5))
+
+
+def saturated(
+    frequencies: NDArray[np.uint16] | NDArray[np.float64], norm: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The frequency part of BM25: rises with the frequency, below k1 + 1."""
+    occurrences = frequencies.astype(np.float64)
+    return occurrences * (SATURATION + 1) / (occurrences + norm)
+
+
+def add_up(contributions: Sequence[Contribution], count: int) -> Contribution:
+    """Sums contributions by document: ascending numbers of the documents touched, and their sums.
+
+    Costs the length of the contributions where they are few, `count` (all documents) at most beside that.
+    """
+    total = sum(len(documents) for documents, _ in contributions)
+    if total == 0:
+        return np.zeros(0, dtype=np.int32), np.zeros(0)
+    if len(contributions) == 1:
+        return contributions[0]
+    if total * 8 < count:
+        return _add_up_few(contributions)
+    dense = np.zeros(count)
+    touched = np.zeros(count, dtype=np.bool_)
+    for documents, values in contributions:
+        dense[documents] += values
+        touched[documents] = True
+    found = np.flatnonzero(touched).astype(np.int32)
+    return found, dense[found]
+
+
+def _add_up_few(contributions: Sequence[Contribution]) -> Contribution:
+    documents = np.concatenate([documents for documents, _ in contributions])
+    values = np.concatenate([values for _, values in contributions])
+    order = np.argsort(documents, kind="stable")
+    ordered = documents[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=np.int32(-1)))
+    return ordered[firsts], np.add.reduceat(values[order], firsts)

@@ -1,0 +1,68 @@
+"""What a build remembers of each file, so that unchanged files are not parsed again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from lamina.contract.ids import sha256_hex
+from lamina.contract.ports import SourceFile
+from lamina.corpus.document import Document, TierTokens
+from lamina.corpus.markdown import Heading
+from lamina.index.postings import TermCounts
+from lamina.index.terms import ANALYSIS_VERSION
+
+# Changes whenever parsing or analysis would give another result for the same bytes.
+PARSER_VERSION = "1"
+ANALYSIS = f"{PARSER_VERSION}/{ANALYSIS_VERSION}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A document with the terms it is found by."""
+
+    document: Document
+    terms: TermCounts
+
+
+@dataclass(frozen=True, slots=True)
+class ParseCache:
+    """Parsed files by digest of path and content."""
+
+    entries: dict[str, Parsed]
+
+    def find(self, file: SourceFile) -> Parsed | None:
+        """What an earlier build made of the same bytes under the same path."""
+        return self.entries.get(_key(file))
+
+    def keep(self, file: SourceFile, parsed: Parsed) -> None:
+        """Remembers a file for the next build."""
+        self.entries[_key(file)] = parsed
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data for sealing."""
+        return {
+            "analysis": ANALYSIS,
+            "entries": {key: (asdict(one.document), one.terms) for key, one in self.entries.items()},
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> ParseCache:
+        """The cache of plain data; empty where another analysis made it."""
+        if data["analysis"] != ANALYSIS:
+            return cls({})
+        return cls({key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()})
+
+
+def _key(file: SourceFile) -> str:
+    return f"{sha256_hex(file.content)}:{file.path}"
+
+
+def _document(fields: dict[str, Any]) -> Document:
+    return Document(
+        **{
+            **fields,
+            "headings": tuple(Heading(**heading) for heading in fields["headings"]),
+            "tokens": TierTokens(**fields["tokens"]),
+        }
+    )

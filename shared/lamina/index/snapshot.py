@@ -1,0 +1,183 @@
+"""A snapshot: every document of an overlay, a baseline and the bundled floor at one revision, ready to be asked."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.contract.ids import Revision, without_suffix
+from lamina.index.arrays import CodedColumn, from_plain, to_plain
+from lamina.index.postings import Postings
+from lamina.index.texts import Texts
+
+
+class Origin(StrEnum):
+    """Where a document comes from, first the one that shadows the others under the same URI."""
+
+    OVERLAY = "overlay"
+    BASELINE = "baseline"
+    BUNDLED = "bundled"
+
+
+ORIGINS = tuple(Origin)
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A file that is present but not in the index, and why; `uri` where one is known."""
+
+    origin: Origin
+    path: str
+    reason: str
+    uri: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What the corpus check says of an indexed document."""
+
+    origin: Origin
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What a listing may show of a document beside its floor."""
+
+    blockquote: str | None
+    summary_span: tuple[int, int] | None
+    metadata: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """Columns over documents, which are numbered in order of (URI, origin): equal scores so tie by URI.
+
+    `tokens` has a row a document: floor, blockquote, metadata, summary, body, in cl100k_base tokens.
+    """
+
+    revision: Revision
+    scheme: str
+    config: str
+    uris: list[str]
+    paths: list[str]
+    titles: list[str]
+    hashes: list[bytes]
+    dates: list[str | None]
+    origin: CodedColumn
+    kind: CodedColumn
+    audience: CodedColumn
+    exposure: CodedColumn
+    tier: CodedColumn
+    public: CodedColumn
+    start_here: CodedColumn
+    tags: CodedColumn
+    invalidated: CodedColumn
+    superseded_by: dict[int, str]
+    aliases: dict[str, int]
+    tokens: NDArray[np.int32]
+    cards: Texts
+    bodies: Texts
+    postings: Postings
+    rejects: tuple[Reject, ...]
+    problems: tuple[Problem, ...]
+
+    def __len__(self) -> int:
+        return len(self.uris)
+
+    def mask(self, origin: Origin) -> NDArray[np.bool_]:
+        """The documents of one origin."""
+        return self.origin.where(lambda value: bool(value == origin))
+
+    def card(self, document: int) -> Card:
+        """Blockquote, summary span and metadata of a document."""
+        blockquote, span, metadata = json.loads(self.cards[document])
+        return Card(blockquote, None if span is None else (span[0], span[1]), metadata)
+
+    def body(self, document: int) -> str:
+        """The whole body, unchanged."""
+        return self.bodies[document]
+
+    def content_hash(self, document: int) -> str:
+        """SHA-256 of the raw file."""
+        return self.hashes[document].hex()
+
+    def with_uri(self, uri: str) -> Iterable[int]:
+        """The documents under a URI, the shadowing one first."""
+        at = bisect_left(self.uris, uri)
+        while at < len(self.uris) and self.uris[at] == uri:
+            yield at
+            at += 1
+
+    def with_path(self, path: str) -> Iterable[int]:
+        """The documents under a repository path."""
+        return (number for number, other in enumerate(self.paths) if other == path)
+
+    def find(self, name: str, among: NDArray[np.bool_] | None = None) -> int | None:
+        """The document that a URI, an alias, or a path with or without `.md` names; overlay before baseline."""
+
+        def first(documents: Iterable[int]) -> int | None:
+            return next((number for number in documents if among is None or among[number]), None)
+
+        found = first(self.with_uri(name))
+        if found is None and name in self.aliases:
+            found = first(self.with_uri(self.uris[self.aliases[name]]))
+        if found is None and "://" not in name:
+            path = without_suffix(name.strip("/"))
+            same = [number for number, other in enumerate(self.paths) if without_suffix(other) == path]
+            found = first(sorted(same, key=lambda number: ORIGINS.index(self.origin[number])))
+        return found
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data for sealing."""
+        return {
+            "revision": str(self.revision),
+            "scheme": self.scheme,
+            "config": self.config,
+            **{name: getattr(self, name) for name in _PLAIN},
+            **{name: getattr(self, name).to_plain() for name in _CODED},
+            "superseded_by": self.superseded_by,
+            "aliases": self.aliases,
+            "tokens": to_plain(self.tokens),
+            "cards": (self.cards.dictionary, self.cards.packed),
+            "bodies": (self.bodies.dictionary, self.bodies.packed),
+            "postings": self.postings.to_data(),
+            "rejects": tuple((str(r.origin), r.path, r.reason, r.uri) for r in self.rejects),
+            "problems": tuple((str(p.origin), p.path, p.reason) for p in self.problems),
+        }
+
+    @classmethod
+    def from_data(cls, data: dict[str, Any]) -> Snapshot:
+        """The snapshot of plain data that `to_data` made."""
+        revision = Revision.parse(data["revision"])
+        if revision is None:
+            raise ValueError("a snapshot without a revision")
+        columns: dict[str, Any] = {name: CodedColumn.from_plain(data[name]) for name in _CODED}
+        return cls(
+            revision=revision,
+            scheme=data["scheme"],
+            config=data["config"],
+            **{name: data[name] for name in _PLAIN},
+            **columns,
+            superseded_by=data["superseded_by"],
+            aliases=data["aliases"],
+            tokens=from_plain(data["tokens"]),
+            cards=Texts(*data["cards"]),
+            bodies=Texts(*data["bodies"]),
+            postings=Postings.from_data(data["postings"]),
+            rejects=tuple(Reject(Origin(o), path, reason, uri) for o, path, reason, uri in data["rejects"]),
+            problems=tuple(Problem(Origin(o), path, reason) for o, path, reason in data["problems"]),
+        )
+
+
+_PLAIN = ("uris", "paths", "titles", "hashes", "dates")
+_CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "tags", "invalidated")
+

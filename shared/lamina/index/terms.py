@@ -1,0 +1,179 @@
+"""Decides what a term is: one analysis that turns document text and query text into the same index terms."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+import Stemmer
+
+ANALYSIS_VERSION: Final = "2"
+"""Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
+
+LONGEST_TERM: Final = 64
+"""Characters of a term that count; a longer run (base64, a minified line) is cut, never lost."""
+
+FORM_MARK: Final = "="
+"""Begins the term of an exact form (`=policies`), which stands beside the stem (`polici`) where they differ."""
+
+# Scripts written without spaces (Thai to Khmer, kana, Han, Hangul) are indexed by pairs of characters.
+_UNSPACED: Final = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff"
+    "\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+# Combining marks and invisible joiners are no \w in Python, yet they stand inside words.
+_MARKS: Final = (
+    "\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0963\u0966-\u0dff\u200b-\u200d\ufeff"
+)
+_EMOJI: Final = "\u2600-\u27bf\U0001f300-\U0001faff"
+_LETTERS: Final = rf"(?:[^\W{_UNSPACED}]+|[{_MARKS}]+)+"
+_CHUNK: Final = re.compile(
+    rf"(?P<unspaced>[{_UNSPACED}]+)"
+    rf"|(?P<symbol>[{_EMOJI}]|(?<!\w)[A-Za-z](?:\+\+|#)(?!\w))"
+    rf"|{_LETTERS}(?:(?:[-.@'’]|[/:]{{1,3}}|,(?=\d{{3}})){_LETTERS})*"
+)
+_DROPPED_MARKS: Final = re.compile(
+    "[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u200b-\u200d\ufeff]"
+)
+_SEGMENTS: Final = re.compile(r"[/:@]+")
+_EXTENSION: Final = re.compile(r"(?<=..)\.([A-Za-z][A-Za-z0-9]{0,4})$")
+_PIECES: Final = re.compile(r"[-_'’,]+")
+_HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_VOWELLESS_PLURAL: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,}[b-df-hj-np-rtv-xz]s")
+_JOINT_DOT: Final = re.compile(r"(?<!\d)\.|\.(?!\d)")
+_ACRONYM_PLURAL: Final = re.compile(r"[A-Z]{2,}s")
+_CONTRACTION: Final = re.compile(r"['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)
+_STEMMER: Final = Stemmer.Stemmer("english", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One word or identifier of a text, by its names: folded, in lower case, not stemmed.
+
+    `parts` name what it is made of (`submit_typeset`: `submittypeset`, then `submit` and `typeset`); a plain
+    word has none. `surface` is the word as it was written.
+    """
+
+    surface: str
+    whole: str
+    parts: tuple[str, ...] = ()
+
+
+def analyse(text: str) -> list[str]:
+    """The index terms of a text in order, wholes before their parts, stems before their exact forms.
+
+    Any string is safe; the cost is linear in its length.
+    """
+    return [term for word in words(text) for name in (word.whole, *word.parts) for term in terms_of(name)]
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text in order, each with the names of its parts."""
+    return [word for match in _CHUNK.finditer(text) for word in _words_of(match)]
+
+
+def sequence(read: Iterable[Word]) -> Iterator[str]:
+    """The names that stand one after another in a text: of a compound its parts, else the word itself."""
+    return (name for word in read for name in (word.parts or (word.whole,)))
+
+
+def terms_of(name: str) -> tuple[str, ...]:
+    """The terms that a name is indexed under: its stem and, where that differs, its exact form."""
+    stemmed = stem(name)
+    return (stemmed,) if stemmed == name else (stemmed, FORM_MARK + name)
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(name: str) -> str:
+    """The term of a name: its English stem, or the name itself if it is no plain word."""
+    # The stemmer keeps the s of a word without a vowel, which here is the plural of an acronym (LLMs, PDFs).
+    if _VOWELLESS_PLURAL.fullmatch(name):
+        return name[:-1]
+    return str(_STEMMER.stemWord(name)) if name.isalpha() else name
+
+
+def fold(text: str) -> str:
+    """Text with compatibility forms, accents and pointing folded away; case is kept."""
+    if text.isascii():
+        return text
+    decomposed = _DROPPED_MARKS.sub("", unicodedata.normalize("NFKD", text))
+    return unicodedata.normalize("NFC", decomposed)
+
+
+def _words_of(match: re.Match[str]) -> tuple[Word, ...]:
+    chunk = match.group()
+    if match.lastgroup == "unspaced":
+        return _pairs(fold(chunk))
+    if match.lastgroup == "symbol":
+        return (Word(chunk, chunk.lower()),)
+    # A long run is not remembered: it will hardly come again, and the memo would hold it.
+    return _compound(chunk) if len(chunk) <= LONGEST_TERM else _compound.__wrapped__(chunk)
+
+
+def _pairs(run: str) -> tuple[Word, ...]:
+    if len(run) == 1:
+        return (Word(run, run),)
+    return tuple(Word(run[i : i + 2], run[i : i + 2], (run[i], run[i + 1])) for i in range(len(run) - 1))
+
+
+@lru_cache(maxsize=1 << 16)
+def _compound(chunk: str) -> tuple[Word, ...]:
+    segments = [segment for segment in _SEGMENTS.split(fold(chunk)) if segment.strip("-_.'’,")]
+    names = [name for segment in segments for name in _segment_names(segment)]
+    if not names:
+        return ()
+    if len(segments) == 1:
+        return (Word(chunk, names[0], tuple(names[1:])),)
+    path = "/".join(segment.lower() for segment in segments)[:LONGEST_TERM]
+    return (Word(chunk, path, tuple(names)),)
+
+
+def _segment_names(segment: str) -> list[str]:
+    """Whole first, then parts: of a file name and its extension, of the name alone."""
+    suffix = _EXTENSION.search(segment)
+    if suffix is None or segment[: suffix.start()].replace(".", "").isdigit():
+        return _kebab_names(segment)
+    return [_joined(segment), *_kebab_names(segment[: suffix.start()]), _name(suffix.group(1))]
+
+
+def _kebab_names(segment: str) -> list[str]:
+    pieces = [piece for piece in _PIECES.split(_CONTRACTION.sub(_contracted, segment)) if piece.strip(".")]
+    if len(pieces) <= 1:
+        return _dotted_names(pieces[0]) if pieces else []
+    return [_joined(segment), *(name for piece in pieces for name in _dotted_names(piece))]
+
+
+def _contracted(match: re.Match[str]) -> str:
+    ending = match.group()[1:]
+    return "" if ending in "sS" else ending
+
+
+def _dotted_names(piece: str) -> list[str]:
+    pieces = [name for name in piece.split(".") if name]
+    if len(pieces) == 1:
+        return _hump_names(pieces[0])
+    return [_joined(piece), *(name for piece in pieces for name in _hump_names(piece))]
+
+
+def _hump_names(name: str) -> list[str]:
+    if _ACRONYM_PLURAL.fullmatch(name) or name.islower() or name.isupper() or not name.isascii():
+        return [_name(name)]
+    humps = _HUMPS.split(name)
+    # A hump of one letter (OAuth, LaTeX, iPhone) is spelling, not structure.
+    if len(humps) == 1 or min(map(len, humps)) < 2:
+        return [_name(name)]
+    return [_name(name), *map(_name, humps)]
+
+
+def _joined(name: str) -> str:
+    """One name for every way of joining the same words: kebab-case, snake_case, camelCase, dotted.name."""
+    # A dot between digits means something (1.2 is not 12); any other is only a joint.
+    return _name(_JOINT_DOT.sub("", _PIECES.sub("", name)))
+
+
+def _name(text: str) -> str:
+    return text.casefold()[:LONGEST_TERM]

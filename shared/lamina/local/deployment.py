@@ -1,0 +1,119 @@
+"""A deployment on one's own machine: its data folder, and the baseline and overlays that it was told of."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from lamina.sources.address import Address, AddressError, AllowList, FolderAddress, parse_address
+
+DEFAULT_DATA = Path(".lamina")
+_FILE = "deployment.json"
+_CHECKOUT = Path(__file__).resolve().parents[3]
+TEMPLATE = _CHECKOUT / "template.yaml"
+SAMPLES = _CHECKOUT / "samples"
+
+
+class DeploymentError(Exception):
+    """The machine or the command line is not as it must be; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """What is served: addresses as typed, folders made absolute. `settings` is a settings file by name."""
+
+    data: Path
+    baseline: str
+    allow: tuple[str, ...] = ()
+    settings: dict[str, str] = field(default_factory=dict)
+
+    def save(self) -> None:
+        """Remembers the deployment for the commands that follow."""
+        self.data.mkdir(parents=True, exist_ok=True)
+        content = {"baseline": self.baseline, "allow": list(self.allow), "settings": self.settings}
+        draft = self.data / f"{_FILE}.new"
+        draft.write_text(json.dumps(content, indent=1), "utf-8")
+        draft.replace(self.data / _FILE)
+
+    def environment(self) -> dict[str, str]:
+        """The variables under which a function of this deployment runs."""
+        return {
+            "LAMINA_DATA": str(self.data),
+            "LAMINA_BASELINE": self.baseline,
+            "LAMINA_ALLOW": "\n".join(self.allow),
+            "LAMINA_SNAPSHOT_TTL": "1",
+        }
+
+    def address(self) -> Address:
+        """Where the baseline comes from."""
+        return parse_address(self.baseline, allow_folders=True)
+
+    def allow_list(self) -> AllowList:
+        """The overlays that calls may name."""
+        return AllowList.parse(self.allow, allow_folders=True)
+
+
+def remembered(data: Path) -> Deployment | None:
+    """The deployment that a data folder was made for. Raises DeploymentError where its file is damaged."""
+    path = data / _FILE
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        return Deployment(data.absolute(), content["baseline"], tuple(content["allow"]), content["settings"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DeploymentError(f"{path} is damaged. Remove it and run lamina index again.") from error
+
+
+def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[str]) -> Deployment:
+    """What the command line says, else what the data folder was made for, else the sample.
+
+    Raises DeploymentError for addresses that cannot be used.
+    """
+    if baseline is None and not allow and not settings:
+        known = remembered(data)
+        if known is not None:
+            return known
+    if baseline is None:
+        known = remembered(data) if allow or settings else None
+        baseline = known.baseline if known else str(SAMPLES / "handbook")
+        if not allow and known is None:
+            allow = [f"gauge-firmware={SAMPLES / 'gauge-firmware'}"]
+    try:
+        deployment = Deployment(
+            data.absolute(),
+            _absolute(baseline),
+            tuple(_entry(one) for one in allow),
+            dict(_setting(one) for one in settings),
+        )
+        deployment.address()
+        deployment.allow_list()
+    except AddressError as error:
+        raise DeploymentError(str(error)) from error
+    return deployment
+
+
+def _entry(entry: str) -> str:
+    name, equals, address = entry.partition("=")
+    return f"{name}={_absolute(address)}" if equals and "://" not in name else entry
+
+
+def _absolute(address: str) -> str:
+    """A folder as an absolute path, checked to be one; any other address as it is."""
+    parsed = parse_address(address, allow_folders=True)
+    if not isinstance(parsed, FolderAddress):
+        return address
+    path = Path(address).expanduser().resolve()
+    if not path.exists():
+        raise DeploymentError(f"there is no folder {address}. Give the folder that holds the Markdown files.")
+    if not path.is_dir():
+        raise DeploymentError(f"{address} is a file. Give the folder that holds the Markdown files.")
+    return str(path)
+
+
+def _setting(entry: str) -> tuple[str, str]:
+    name, equals, file = entry.partition("=")
+    if not equals or not Path(file).is_file():
+        raise DeploymentError(f"--settings takes NAME=FILE, with a file that exists; {entry!r} is not that.")
+    return name, Path(file).read_text("utf-8")

@@ -1,0 +1,70 @@
+"""Answers for a person at a terminal; a pipe gets the JSON instead."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+from rich.text import Text
+
+from lamina.contract.envelope import ERROR, Envelope
+
+_COLUMNS = ("score", "position", "role", "source")
+_TIERS = ("snippet", "blockquote", "summary")
+
+
+def show(envelope: Envelope, console: Console) -> None:
+    """Prints an envelope: a table of entries, or a document."""
+    if envelope["status"] == ERROR:
+        console.print(Text(f"{envelope['error_code']}: {envelope['error_message']}", style="red"))
+        return
+    data = envelope["data"]
+    if isinstance(data, list):
+        _show_entries(envelope, data, console)
+    elif data is None:
+        console.print(Text(f"{envelope['status']}: {envelope.get('reason', 'no such document.')}", style="yellow"))
+        for uri in envelope.get("did_you_mean", ()):
+            console.print(Text(f"  did you mean {uri}"))
+        for link in envelope.get("supersession_chain", ()):
+            console.print(Text(f"  {link['uri']}  {link['title']}"))
+    else:
+        _show_document(envelope, data, console)
+
+
+def _show_entries(envelope: Envelope, entries: list[dict[str, Any]], console: Console) -> None:
+    table = Table(show_lines=any(tier in entry for entry in entries for tier in _TIERS), expand=False)
+    shown = [column for column in _COLUMNS if any(column in entry for entry in entries)]
+    for column in shown:
+        table.add_column(column, no_wrap=True)
+    table.add_column("document", overflow="fold")
+    for entry in entries:
+        text = Text(entry["title"], style="bold").append(f"\n{entry['uri']}", style="cyan not bold")
+        for tier in _TIERS:
+            if entry.get(tier):
+                text.append(f"\n{entry[tier]}", style="not bold")
+        if "metadata" in entry:
+            text.append(f"\n{entry['metadata']}", style="dim not bold")
+        cells = [f"{entry[c]:.3f}" if c == "score" else str(entry.get(c, "")) for c in shown]
+        table.add_row(*map(Text, cells), text)
+    if entries:
+        console.print(table)
+    last = envelope["offset"] + len(entries)
+    line = f"{envelope['offset'] + bool(entries)}–{last} of {envelope['total']}"
+    if envelope.get("filtered_out"):
+        line += f", {envelope['filtered_out']} more in kinds or slices left out (see --include)"
+    if "match" in envelope:
+        line += f" · match {envelope['match']['signal']} ({envelope['match']['coverage']:.0%})"
+    console.print(Text(f"{line} · revision {envelope['revision']}", style="dim"))
+
+
+def _show_document(envelope: Envelope, data: dict[str, Any], console: Console) -> None:
+    console.print(Text(data["title"], style="bold").append(f"\n{data['uri']}", style="cyan not bold"))
+    for link in envelope.get("supersession_chain", ())[:-1]:
+        console.print(Text(f"supersedes {link['uri']}", style="dim"))
+    for tier in ("metadata", *_TIERS):
+        if data.get(tier) is not None:
+            console.print(Text(f"{tier}: {data[tier]}"))
+    if "body" in data:
+        console.print(Markdown(data["body"]))

@@ -1,0 +1,164 @@
+"""Decides which postings speak for a word of a query: its own, those of its parts, or of words that stand in."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.bm25 import (
+    Contribution,
+    ScopeStatistics,
+    add_up,
+    inverse_document_frequency,
+    saturated,
+)
+from lamina.index.postings import Postings
+from lamina.index.terms import FORM_MARK, stem
+from lamina.ranking.query import QueryWord
+from lamina.ranking.spelling import stand_ins
+
+FORM_WEIGHT: Final = 0.5
+"""What the exact form of a word counts beside its stem."""
+PART_WEIGHT: Final = 0.5
+"""What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
+MOST_COMPLETIONS: Final = 64
+"""Terms that an unfinished word may stand for."""
+STAND_IN_TRUST: Final = 0.7
+"""How much of a word's weight a document holds that has only what stands in for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The postings of one term in a scope (or of several that count as one), and their IDF."""
+
+    documents: NDArray[np.int32]
+    frequencies: NDArray[np.float64]
+    idf: float
+
+    @property
+    def found(self) -> bool:
+        """Whether any document of the scope holds the term."""
+        return len(self.documents) > 0
+
+    def score(self, statistics: ScopeStatistics, weight: float) -> Contribution:
+        """What the term gives to each document that holds it."""
+        values = saturated(self.frequencies, statistics.norm[self.documents])
+        return self.documents, values * (weight * self.idf)
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """What a scope holds of one name: the row of its stem, and of its exact form where that differs."""
+
+    name: str
+    stemmed: Row
+    form: Row | None
+
+    def scores(self, statistics: ScopeStatistics, weight: float) -> Iterator[Contribution]:
+        """What the name gives to each document, an exact form more than its stem alone."""
+        if self.form is None:
+            yield self.stemmed.score(statistics, weight * (1 + FORM_WEIGHT))
+            return
+        yield self.stemmed.score(statistics, weight)
+        if self.form.found:
+            yield self.form.score(statistics, weight * FORM_WEIGHT)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a scope holds of one query word: of its whole name, and of the names of its parts.
+
+    `trust`, 0 to 1, is below 1 where another word stands in for a word that occurs nowhere.
+    """
+
+    word: QueryWord
+    whole: Leaf
+    parts: tuple[Leaf, ...]
+    trust: float = 1.0
+
+    @property
+    def found(self) -> bool:
+        """Whether anything of the word occurs in the scope."""
+        return self.whole.stemmed.found or any(part.stemmed.found for part in self.parts)
+
+    @property
+    def weight(self) -> float:
+        """The word's share in the query: the IDF of its parts, or its own where it has none."""
+        return sum(part.stemmed.idf for part in self.parts) if self.parts else self.whole.stemmed.idf
+
+    def scores(self, statistics: ScopeStatistics) -> Iterator[Contribution]:
+        """What the word gives to each document that holds its whole or a part."""
+        times = float(self.word.times)
+        if self.whole.stemmed.found:
+            yield from self.whole.scores(statistics, times)
+        part_weight = times * PART_WEIGHT if self.whole.stemmed.found else times
+        for part in self.parts:
+            if part.stemmed.found:
+                yield from part.scores(statistics, part_weight)
+
+    def held(self, count: int) -> Contribution:
+        """How much of the word's weight each document holds; the whole holds its parts."""
+        given = [
+            (row.documents, np.full(len(row.documents), row.idf))
+            for row in (part.stemmed for part in self.parts)
+            if row.found
+        ]
+        whole = self.whole.stemmed.documents
+        if len(whole):
+            given.append((whole, np.full(len(whole), self.weight)))
+        documents, held = add_up(given, count)
+        return documents, np.minimum(held, self.weight) * self.trust
+
+
+def evidence_of(word: QueryWord, postings: Postings, statistics: ScopeStatistics) -> Evidence:
+    """Looks a query word up in a scope."""
+    parts = tuple(leaf_of(part, postings, statistics) for part in word.parts)
+    return Evidence(word, leaf_of(word.whole, postings, statistics), parts)
+
+
+def leaf_of(name: str, postings: Postings, statistics: ScopeStatistics) -> Leaf:
+    """Looks one name up in a scope."""
+    stemmed = stem(name)
+    form = None if stemmed == name else row_of([FORM_MARK + name], postings, statistics)
+    return Leaf(name, row_of([stemmed], postings, statistics), form)
+
+
+def row_of(terms: Sequence[str], postings: Postings, statistics: ScopeStatistics) -> Row:
+    """The postings of terms in a scope, counted as one term; empty for unknown terms."""
+    numbers = [number for number in map(postings.numbers.get, terms) if number is not None]
+    rows = [postings.in_scope(number, statistics.mask) for number in numbers]
+    documents, frequencies = add_up([(d, f.astype(np.float64)) for d, f in rows], postings.count)
+    return Row(documents, frequencies, inverse_document_frequency(len(documents), statistics.count))
+
+
+def completed(evidence: Evidence, postings: Postings, statistics: ScopeStatistics) -> Evidence:
+    """The evidence of an unfinished word, read as the beginning of any term that starts so."""
+    start = evidence.word.whole
+    terms = [*_terms_from(start, postings, statistics), *_terms_from(FORM_MARK + start, postings, statistics)]
+    if not terms:
+        return evidence
+    row = row_of(terms[:MOST_COMPLETIONS], postings, statistics)
+    return Evidence(evidence.word, Leaf(start, row, None), ())
+
+
+def unknown_spelling(evidence: Evidence, postings: Postings, statistics: ScopeStatistics) -> Evidence:
+    """The evidence of a word that occurs nowhere, from the words that stand in for it; unchanged without any."""
+    names = stand_ins(evidence.word.whole, postings, statistics)
+    leaves = tuple(leaf_of(name, postings, statistics) for name in names)
+    if len(leaves) == 1:
+        return Evidence(evidence.word, leaves[0], (), STAND_IN_TRUST)
+    return Evidence(evidence.word, evidence.whole, leaves, STAND_IN_TRUST) if leaves else evidence
+
+
+def _terms_from(start: str, postings: Postings, statistics: ScopeStatistics) -> Iterator[str]:
+    vocabulary = postings.vocabulary
+    for number in range(bisect_left(vocabulary, start), len(vocabulary)):
+        if not vocabulary[number].startswith(start):
+            return
+        if len(postings.in_scope(number, statistics.mask)[0]):
+            yield vocabulary[number]

@@ -1,0 +1,144 @@
+"""Decides the order of documents for a query, and how much of the query each of them holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.bm25 import Contribution, ScopeStatistics, add_up
+from lamina.index.postings import Postings
+from lamina.index.terms import stem
+from lamina.ranking.adjacency import MOST_CANDIDATES, adjacency
+from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
+from lamina.ranking.match import Match, signal_of
+from lamina.ranking.phrases import holding
+from lamina.ranking.query import Query, read
+from lamina.ranking.snippet import Needles, needles_of
+
+SCORE_STEPS: Final = 1_000_000
+"""Scores are rounded to six decimals before sorting."""
+MOST_CORRECTED: Final = 8
+"""Words of one query for which a near spelling is looked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """All matching documents, best first, ties by document number.
+
+    `documents`, `scores` (above zero, six decimals) and `coverage` (share of the query's IDF weight that the
+    document holds, 0 to 1) are parallel. `needles` are what a snippet looks for.
+    """
+
+    documents: NDArray[np.int32]
+    scores: NDArray[np.float64]
+    coverage: NDArray[np.float64]
+    match: Match
+    query: Query
+    needles: Needles
+
+
+def rank(
+    postings: Postings,
+    statistics: ScopeStatistics,
+    query: str,
+    *,
+    text_of: Callable[[int], str],
+    prefix: bool = False,
+) -> Ranked:
+    """Ranks the documents of a scope as if the others did not exist.
+
+    `text_of` gives a document's text; it is called only for quoted phrases, at most `phrases.MOST_TEXTS_READ` times.
+    """
+    question = read(query, prefix=prefix)
+    evidence = _evidence(question, postings, statistics)
+    contributions = [given for each in evidence for given in each.scores(statistics)]
+    documents, scores = add_up(contributions, postings.count)
+    scores = _with_neighbours(documents, scores, question, evidence, postings, statistics)
+    coverage = _coverage(documents, evidence, postings.count)
+    documents, scores, coverage = _ordered(documents, scores, coverage)
+    if question.phrases:
+        held = holding(question.phrases, documents, postings, text_of)
+        documents, scores, coverage = documents[held], scores[held], coverage[held]
+    return Ranked(documents, scores, coverage, _match(coverage, evidence), question, needles_of(evidence))
+
+
+def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) -> list[Evidence]:
+    evidence = [evidence_of(word, postings, statistics) for word in question.words]
+    if question.unfinished is not None:
+        others = [each for each in evidence if each.word.whole != question.unfinished.whole]
+        last = evidence_of(question.unfinished, postings, statistics)
+        evidence = [*others, completed(last, postings, statistics)]
+    tried = 0
+    for number, each in enumerate(evidence):
+        if not each.found and tried < MOST_CORRECTED:
+            tried += 1
+            evidence[number] = unknown_spelling(each, postings, statistics)
+    return evidence
+
+
+def _with_neighbours(
+    documents: NDArray[np.int32],
+    scores: NDArray[np.float64],
+    question: Query,
+    evidence: Sequence[Evidence],
+    postings: Postings,
+    statistics: ScopeStatistics,
+) -> NDArray[np.float64]:
+    """The scores, those of the best candidates raised where words of the query are neighbours."""
+    known = {leaf.name: leaf for each in evidence for leaf in (each.whole, *each.parts)}
+    replaced = {each.word.whole: each.whole for each in evidence}
+    leaves = [known.get(name) or replaced.get(name) for name in question.sequence]
+    placed = [
+        (postings.numbers[stem(leaf.name)], leaf.stemmed.idf)
+        for leaf in leaves
+        if leaf is not None and leaf.stemmed.found and stem(leaf.name) in postings.numbers
+    ]
+    if len(placed) < 2 or not len(documents):
+        return scores
+    candidates = _best(scores, MOST_CANDIDATES)
+    raised = scores.copy()
+    raised[candidates] += adjacency(placed, documents[candidates], postings, statistics)
+    return raised
+
+
+def _best(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """Places of the highest scores, ascending; of equals at the border the first."""
+    if len(scores) <= most:
+        return np.arange(len(scores))
+    border = np.partition(scores, len(scores) - most)[len(scores) - most]
+    above = np.flatnonzero(scores > border)
+    level = np.flatnonzero(scores == border)[: most - len(above)]
+    return np.sort(np.concatenate([above, level]))
+
+
+def _match(coverage: NDArray[np.float64], evidence: Sequence[Evidence]) -> Match:
+    best = round(float(coverage[0]), 6) if len(coverage) else 0.0
+    unmatched = tuple(each.word.surface for each in evidence if not each.found)
+    return Match(signal_of(best), best, unmatched)
+
+
+def _coverage(
+    documents: NDArray[np.int32], evidence: Sequence[Evidence], count: int
+) -> NDArray[np.float64]:
+    asked = sum(each.weight for each in evidence)
+    held: list[Contribution] = [each.held(count) for each in evidence if each.found]
+    if not held:
+        return np.zeros(len(documents))
+    holders, weights = add_up(held, count)
+    return np.minimum(weights[np.searchsorted(holders, documents)] / asked, 1.0)
+
+
+def _ordered(
+    documents: NDArray[np.int32], scores: NDArray[np.float64], coverage: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    """Best first. Score and place share one integer, so that one plain sort settles ties as well."""
+    steps = np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
+    bits = max(len(documents), 1).bit_length()
+    keys = ((int(steps.max(initial=0)) - steps) << bits) | np.arange(len(documents), dtype=np.int64)
+    keys.sort()
+    order = keys & ((1 << bits) - 1)
+    return documents[order], steps[order] / SCORE_STEPS, coverage[order]

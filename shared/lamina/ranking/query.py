@@ -1,0 +1,81 @@
+"""Decides how a query is read: its words with their weights, its quoted phrases, its last unfinished word."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lamina.index.stopwords import STOP_WORDS
+from lamina.index.terms import Word, fold, sequence, words
+
+MOST_WORDS: Final = 256
+"""Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
+MOST_PHRASES: Final = 8
+
+_QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')
+_PHRASE_WORD: Final = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWord:
+    """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked."""
+
+    surface: str
+    whole: str
+    parts: tuple[str, ...]
+    times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A read query.
+
+    `words` are distinct, `sequence` holds their names as they follow each other. `phrases` are the quoted ones,
+    as their folded words. `unfinished` is the last word where it may be the beginning of a longer one.
+    """
+
+    text: str
+    words: tuple[QueryWord, ...]
+    sequence: tuple[str, ...]
+    phrases: tuple[tuple[str, ...], ...]
+    unfinished: QueryWord | None
+
+
+def read(text: str, *, prefix: bool = False) -> Query:
+    """Reads a query. Stop words are left out unless there is nothing else. Any string is safe."""
+    every = words(text)
+    telling = [word for word in every if word.whole not in STOP_WORDS] or every
+    firsts: dict[str, Word] = {}
+    for word in telling:
+        if len(firsts) == MOST_WORDS:
+            break
+        firsts.setdefault(word.whole, word)
+    times = Counter(word.whole for word in telling)
+    return Query(
+        text=text,
+        words=tuple(QueryWord(w.surface, w.whole, w.parts, times[w.whole]) for w in firsts.values()),
+        sequence=tuple(sequence(telling[:MOST_WORDS])),
+        phrases=_phrases(text),
+        unfinished=_unfinished(text, every) if prefix else None,
+    )
+
+
+def phrase_words(text: str) -> tuple[str, ...]:
+    """The words of a quoted phrase as they are compared: folded, lower case, punctuation aside."""
+    return tuple(_PHRASE_WORD.findall(fold(text).casefold()))
+
+
+def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
+    quoted = (phrase_words(match.group(1)) for match in _QUOTED.finditer(text))
+    # One quoted word is emphasis, as in: what "complete" means.
+    return tuple(dict.fromkeys(phrase for phrase in quoted if len(phrase) > 1))[:MOST_PHRASES]
+
+
+def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:
+    """The last word, unless a space or another mark after it says that it is finished."""
+    if not every or not text.endswith(every[-1].surface):
+        return None
+    return QueryWord(every[-1].surface, every[-1].whole, every[-1].parts, 1)

@@ -1,0 +1,91 @@
+"""One action as a Lambda handler: API Gateway events and direct invocations, answered by the same dispatch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lamina.actions.action import Action
+from lamina.contract.disclosure import Flag
+from lamina.contract.envelope import NOT_FOUND, failure
+from lamina.contract.errors import LaminaError
+from lamina.contract.request import DocumentRequest
+from lamina.runtime.dispatch import Caller, Reply, dispatch
+from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.wiring import Runtime, wire
+
+METHODS = ("GET", "POST")
+_PUBLIC = "public, max-age=300, stale-while-revalidate=3600"
+_PRIVATE = "private, no-cache"
+
+Handler = Callable[[Mapping[str, Any], object], dict[str, Any]]
+
+
+def adapt(action: Action) -> Handler:
+    """The handler of an action. An event without `httpMethod` is a direct invocation: arguments in, envelope out."""
+
+    def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+        runtime = wire()
+        if "httpMethod" not in event:
+            return dispatch(action, lambda: event, Caller(has_key=True), runtime).envelope
+        return respond(action, HttpRequest.of(event), runtime).event()
+
+    return handler
+
+
+def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:
+    """One HTTP request to an action."""
+    if request.method == "OPTIONS":
+        return preflight(METHODS)
+
+    def arguments() -> Mapping[str, Any]:
+        if request.method not in METHODS:
+            raise method_not_allowed(request, METHODS)
+        return request.arguments()
+
+    caller = caller_of(request, runtime)
+    reply = dispatch(action, arguments, caller, runtime, bytes_in=len(request.body))
+    headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
+    if reply.status == 405:
+        headers["Allow"] = ", ".join((*METHODS, "OPTIONS"))
+    response = HttpResponse(reply.status, reply.text, headers=headers)
+    kept = _cache_control(action, request, reply)
+    if kept is None:
+        return response
+    return with_etag(request, HttpResponse(reply.status, reply.text, cache_control=kept, headers=headers))
+
+
+def caller_of(request: HttpRequest, runtime: Runtime) -> Caller:
+    """Who calls; on one's own machine no key is needed."""
+    return Caller(
+        header=request.headers.get("x-oddkit-client"),
+        user_agent=request.headers.get("user-agent"),
+        has_key=request.api_key is not None or runtime.settings.data is not None,
+    )
+
+
+def method_not_allowed(request: HttpRequest, methods: tuple[str, ...]) -> LaminaError:
+    """The error of a route asked by a method that it does not take."""
+    return LaminaError(
+        "METHOD_NOT_ALLOWED",
+        f"{request.method[:16]} is not allowed on {request.path[:200]}. Use {' or '.join(methods)}.",
+        methods=list(methods),
+    )
+
+
+def failed(error: LaminaError) -> HttpResponse:
+    """An error outside any action, as its envelope."""
+    from lamina.contract.envelope import compact
+
+    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
+    return HttpResponse(error.kind.http_status, compact(failure(error, None)), headers=headers)
+
+
+def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | None:
+    """How a 200 to GET may be kept; None for what may not."""
+    if request.method != "GET" or reply.status != 200 or reply.private:
+        return None
+    if not issubclass(action.request, DocumentRequest):
+        return _PUBLIC
+    has_body = str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
+    return _PRIVATE if has_body else None

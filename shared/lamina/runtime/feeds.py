@@ -1,0 +1,33 @@
+"""An address → the source that reads it, with what the deployment knows to read it by."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from lamina.contract.ports import Source
+from lamina.sources.address import Address, BucketAddress, FolderAddress
+from lamina.sources.bounds import Bounds
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOpener:
+    """Opens sources. `token` gives the GitHub token, or None for public repositories alone."""
+
+    token: Callable[[], str | None] = lambda: None
+    bounds: Bounds = Bounds()
+
+    def open(self, address: Address) -> Source:
+        """The source at an address. Nothing is read yet."""
+        if isinstance(address, FolderAddress):
+            from lamina.sources.folder import FolderSource
+
+            return FolderSource(address.path, self.bounds)
+        if isinstance(address, BucketAddress):
+            from lamina.sources.bucket import BucketSource
+            from lamina.stores.s3 import make_client
+
+            return BucketSource(make_client("s3"), address, self.bounds)
+        from lamina.sources.github import GitHubSource
+
+        return GitHubSource(address, token=self.token(), bounds=self.bounds)

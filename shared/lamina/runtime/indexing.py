@@ -1,0 +1,178 @@
+"""The indexer's job: sources → snapshot → store, pointer last, so that a failed build changes nothing."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from lamina.contract.ids import sha256_hex
+from lamina.contract.ports import AlreadyExists, ObjectStore, SkippedFile, Source, SourceFile, SourceTree
+from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_settings
+from lamina.governance.manifest import bundle_revision, bundled_files
+from lamina.index.build import Edition, Progress, build
+from lamina.index.parsed import ANALYSIS, ParseCache
+from lamina.index.sealed import FORMAT, SnapshotRefused, seal, unseal
+from lamina.index.snapshot import Origin, Snapshot
+from lamina.runtime.catalogue import (
+    Pointer,
+    cache_key,
+    index_name,
+    read_pointer,
+    snapshot_key,
+    write_pointer,
+)
+from lamina.sources.bounds import selected
+
+logger = logging.getLogger(__name__)
+
+# Far more than ever compete for one name; a bound so that a fault cannot spin.
+_RETRIES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a build came to; `unchanged` says that the current index already was of these sources."""
+
+    name: str
+    revision: str
+    documents: int | None
+    unchanged: bool
+    skipped: tuple[SkippedFile, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A source and the settings that the operator lays over its own."""
+
+    source: Source
+    settings: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Indexer:
+    """Builds the indexes of a deployment into its store."""
+
+    store: ObjectStore
+    signing_key: Callable[[], bytes]
+
+    def index(
+        self,
+        knowledge_base: str | None,
+        baseline: Feed,
+        overlay: Feed | None,
+        progress: Progress = lambda done, total: None,
+    ) -> Built:
+        """Brings one index up to date. Raises SourceUnavailable, StoreUnavailable; then nothing has changed."""
+        for _ in range(_RETRIES):
+            built = self._attempt(index_name(knowledge_base), baseline, overlay, progress)
+            if built is not None:
+                return built
+        raise AlreadyExists("other builds moved the pointer each time")
+
+    def _attempt(self, name: str, baseline: Feed, overlay: Feed | None, progress: Progress) -> Built | None:
+        """One build; None where another build moved the pointer meanwhile, perhaps to something newer."""
+        pointer, version = read_pointer(self.store, name)
+        feeds = [(Origin.BASELINE, baseline), *([(Origin.OVERLAY, overlay)] if overlay else [])]
+        revisions = {origin: feed.source.revision() for origin, feed in feeds}
+        inputs = _inputs_digest(feeds, revisions)
+        if pointer is not None and pointer.inputs == inputs and self._is_whole(pointer):
+            return Built(name, pointer.revision, None, unchanged=True)
+        editions = [_edition(origin, feed, revisions[origin]) for origin, feed in feeds]
+        skipped = tuple(one for edition in editions for one in edition.skipped)
+        editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
+        snapshot, cache = build(editions, self._cache(name), progress)
+        key, sha256 = self._write(name, snapshot)
+        try:
+            write_pointer(self.store, name, Pointer(key, sha256, str(snapshot.revision), inputs), version)
+        except AlreadyExists:
+            return None
+        self._keep(name, cache)
+        return Built(name, str(snapshot.revision), len(snapshot), unchanged=False, skipped=skipped)
+
+    def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
+        """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""
+        sealed = seal(
+            snapshot.to_data(),
+            self.signing_key(),
+            kind="snapshot",
+            documents=len(snapshot),
+            revision=str(snapshot.revision),
+            config=snapshot.config,
+        )
+        for retry in range(_RETRIES):
+            key = snapshot_key(name, snapshot.revision, snapshot.config, retry)
+            try:
+                self.store.create(key, sealed)
+                return key, sha256_hex(sealed)
+            except AlreadyExists:
+                stored = self.store.get(key)
+                if stored is not None and self._opens(key, stored.content):
+                    return key, sha256_hex(stored.content)
+        raise SnapshotRefused(f"{_RETRIES} refused snapshots under one name; remove them from the store")
+
+    def _opens(self, key: str, content: bytes) -> bool:
+        try:
+            Snapshot.from_data(unseal(content, self.signing_key(), kind="snapshot")[1])
+        except SnapshotRefused as error:
+            logger.error("snapshot refused: %s: %s", key, error)
+            return False
+        return True
+
+    def _is_whole(self, pointer: Pointer) -> bool:
+        """Whether what the pointer names is there, unchanged, and opens."""
+        stored = self.store.get(pointer.key)
+        return (
+            stored is not None
+            and sha256_hex(stored.content) == pointer.sha256
+            and self._opens(pointer.key, stored.content)
+        )
+
+    def _cache(self, name: str) -> ParseCache | None:
+        stored = self.store.get(cache_key(name))
+        if stored is None:
+            return None
+        try:
+            return ParseCache.from_data(unseal(stored.content, self.signing_key(), kind="parsed")[1])
+        except SnapshotRefused as error:
+            logger.warning("what the last build remembered is refused: %s", error)
+            return None
+
+    def _keep(self, name: str, cache: ParseCache) -> None:
+        sealed = seal(
+            cache.to_data(),
+            self.signing_key(),
+            kind="parsed",
+            documents=len(cache.entries),
+            revision="",
+            config=ANALYSIS,
+        )
+        self.store.replace(cache_key(name), sealed)
+
+
+def _inputs_digest(feeds: Sequence[tuple[Origin, Feed]], revisions: dict[Origin, str]) -> str:
+    parts = [FORMAT, ANALYSIS, bundle_revision()]
+    parts += [[str(origin), revisions[origin], feed.settings or ""] for origin, feed in feeds]
+    return sha256_hex(json.dumps(parts).encode())
+
+
+def _edition(origin: Origin, feed: Feed, revision: str) -> Edition:
+    """Fetches a source and applies its settings; settings that do not fit are told and left out."""
+    tree = feed.source.fetch(revision)
+    skipped = list(tree.skipped)
+    try:
+        settings = parse_settings(feed.settings or tree.settings)
+    except InvalidSettings as error:
+        settings = KnowledgeBaseSettings()
+        skipped.append(SkippedFile(".kb.yml", f"settings are not used: {error}"))
+    return Edition(origin, tree.revision, _files(tree, settings), settings, tuple(skipped))
+
+
+def _files(tree: SourceTree, settings: KnowledgeBaseSettings) -> tuple[SourceFile, ...]:
+    """The files that the settings leave in, their paths relative to the subfolder."""
+    base = f"{settings.subfolder}/" if settings.subfolder else ""
+    inside = {file.path.removeprefix(base): file for file in tree.files if file.path.startswith(base)}
+    kept = selected(inside, settings.ignore)
+    return tuple(SourceFile(path, inside[path].content) for path in kept)
+

@@ -1,0 +1,77 @@
+"""The OpenAPI document of the whole API, derived from the registry of actions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.actions.registry import ACTIONS
+from lamina.contract.errors import CATALOGUE
+from lamina.contract.schema import envelope_schema, error_schema, request_schema
+from lamina.runtime.settings import Settings
+
+_JSON = "application/json"
+
+
+def document(settings: Settings) -> dict[str, Any]:
+    """OpenAPI 3.1; server addresses are relative to the stage."""
+    paths: dict[str, Any] = {}
+    for action in ACTIONS.values():
+        schema = request_schema(action.request)
+        responses = _responses(envelope_schema(action.request))
+        common = {"summary": action.purpose, "tags": [action.name], "responses": responses}
+        paths[f"/v1/{action.name}"] = {
+            "get": {**common, "operationId": f"{action.name}_get", "parameters": _parameters(schema)},
+            "post": {
+                **common,
+                "operationId": f"{action.name}_post",
+                "requestBody": {"required": True, "content": {_JSON: {"schema": schema}}},
+            },
+        }
+    for path, summary in (("/openapi.json", "This document."), ("/health", "Whether the service can answer.")):
+        answer = {"description": summary, "content": {_JSON: {"schema": {"type": "object"}}}}
+        name = path.strip("/").removesuffix(".json")
+        paths[path] = {"get": {"summary": summary, "operationId": name, "responses": {"200": answer}}}
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lamina",
+            "version": settings.version,
+            "description": "Progressive-disclosure retrieval over Markdown knowledge bases.",
+        },
+        "servers": [{"url": "."}],
+        "paths": paths,
+        "components": {"schemas": {"Error": error_schema()}},
+    }
+
+
+def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    """Query parameters; a list may be repeated or comma-separated."""
+    return [
+        {
+            "name": name,
+            "in": "query",
+            "description": one.get("description", ""),
+            "schema": {key: value for key, value in one.items() if key not in ("description", "deprecated")},
+            **({"deprecated": True} if one.get("deprecated") else {}),
+            **({"style": "form", "explode": True} if one.get("type") == "array" else {}),
+        }
+        for name, one in schema["properties"].items()
+    ]
+
+
+def _responses(envelope: dict[str, Any]) -> dict[str, Any]:
+    """200, and 404 and 409 which documents answer with the same envelope; errors by status."""
+    answers: dict[str, Any] = {
+        "200": {"description": "The envelope.", "content": {_JSON: {"schema": envelope}}},
+        "304": {"description": "The caller has it already."},
+    }
+    for status in sorted({kind.http_status for kind in CATALOGUE.values()} | {409}):
+        codes = ", ".join(kind.code for kind in CATALOGUE.values() if kind.http_status == status)
+        schema: dict[str, Any] = {"$ref": "#/components/schemas/Error"}
+        if status in (404, 409):
+            schema = {"anyOf": [schema, envelope]}
+        answers[str(status)] = {
+            "description": codes or "CIRCULAR_SUPERSESSION",
+            "content": {_JSON: {"schema": schema}},
+        }
+    return answers

@@ -1,0 +1,18 @@
+"""Reads secrets from AWS Secrets Manager."""
+
+from __future__ import annotations
+
+from lamina.contract.ports import StoreUnavailable
+from lamina.stores.s3 import make_client
+
+
+def read_secret(name: str) -> bytes:
+    """The value of a secret. Raises StoreUnavailable where it cannot be read."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        value = make_client("secretsmanager").get_secret_value(SecretId=name)
+    except (BotoCoreError, ClientError) as error:
+        raise StoreUnavailable(f"the secret cannot be read: {type(error).__name__}") from error
+    text = value.get("SecretString")
+    return bytes(value["SecretBinary"]) if text is None else str(text).encode()

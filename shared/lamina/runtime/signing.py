@@ -1,0 +1,55 @@
+"""The key that snapshots are signed with: from Secrets Manager on AWS, from a file of the owner's locally."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+from lamina.runtime.settings import Settings
+
+_KEY_BYTES = 32
+
+
+class InsecureKey(Exception):  # noqa: N818
+    """The key file may be read or written by others."""
+
+
+def signing_key_of(settings: Settings) -> Callable[[], bytes]:
+    """A function that gives the key, read at its first call."""
+    if settings.data is not None:
+        path = settings.data / "signing.key"
+        return cache(lambda: local_key(path))
+    secret = settings.signing_secret or ""
+    return cache(lambda: _secret_key(secret))
+
+
+def local_key(path: Path) -> bytes:
+    """The key in a file, which is made where there is none. Raises InsecureKey where others may read it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    if not path.exists():
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(secrets.token_bytes(_KEY_BYTES))
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process made the key first; both use that one
+        finally:
+            draft.unlink()
+    if path.stat().st_mode & 0o077:
+        raise InsecureKey(f"{path} may be read by others. Run: chmod 600 {path}")
+    key = path.read_bytes()
+    if len(key) < _KEY_BYTES:
+        raise InsecureKey(f"{path} holds no whole key. Remove it and build the index again.")
+    return key
+
+
+def _secret_key(secret: str) -> bytes:
+    from lamina.runtime.secrets import read_secret
+
+    return read_secret(secret)

@@ -1,0 +1,143 @@
+"""An object store in S3: conditions are S3's own, failures are StoreUnavailable; makes the AWS clients."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import botocore.session
+import urllib3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from lamina.contract.ports import AlreadyExists, StoredObject, StoreUnavailable
+from lamina.stores.keys import check_key
+
+_MISSING = frozenset({"NoSuchKey", "404"})
+_LOST = frozenset({"PreconditionFailed", "412"})
+# S3 answers so while another write to the key is under way; the condition was not judged yet.
+_CONFLICT = frozenset({"ConditionalRequestConflict", "409"})
+_CONFLICT_RETRIES = 3
+_CONFLICT_SECONDS = 0.05
+_WRITER = "lamina-writer"
+
+
+def make_client(
+    service: str,
+    *,
+    region: str | None = None,
+    connect_seconds: float = 1.0,
+    read_seconds: float = 3.0,
+    attempts: int = 3,
+    connections: int = 10,
+) -> Any:
+    """A botocore client that gives up soon: each attempt waits at most `read_seconds` for the next bytes.
+
+    botocore's own session, since boto3 adds import time and nothing that is used here.
+    """
+    config = Config(
+        connect_timeout=connect_seconds,
+        read_timeout=read_seconds,
+        retries={"total_max_attempts": attempts, "mode": "standard"},
+        max_pool_connections=connections,
+    )
+    return botocore.session.get_session().create_client(service, region_name=region, config=config)
+
+
+class S3Store:
+    """Objects of a bucket below `prefix`; `version` is the ETag."""
+
+    def __init__(self, client: Any, bucket: str, prefix: str = "") -> None:
+        self._client = client
+        self._bucket = bucket
+        self._prefix = prefix
+
+    def get(self, key: str) -> StoredObject | None:
+        """The object under `key`, or None."""
+        with _answering(key):
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=self._key(key))
+                return StoredObject(answer["Body"].read(), answer["ETag"])
+            except ClientError as error:
+                if _code(error) in _MISSING:
+                    return None
+                raise
+
+    def create(self, key: str, content: bytes) -> None:
+        """Writes a key that must not exist yet; AlreadyExists if it does."""
+        self._put(key, content, {"IfNoneMatch": "*"})
+
+    def replace(self, key: str, content: bytes, *, version: str | None = None) -> None:
+        """Writes a key whole; with `version`, only over exactly that version, else AlreadyExists."""
+        self._put(key, content, {} if version is None else {"IfMatch": version})
+
+    def delete(self, key: str) -> None:
+        """Removes a key; a missing one is no error."""
+        with _answering(key):
+            self._client.delete_object(Bucket=self._bucket, Key=self._key(key))
+
+    def keys(self, prefix: str) -> Iterator[str]:
+        """Keys that begin with `prefix`, in ascending order."""
+        with _answering(prefix):
+            pages = self._client.get_paginator("list_objects_v2").paginate(
+                Bucket=self._bucket, Prefix=f"{self._prefix}{prefix}"
+            )
+            for page in pages:
+                for found in page.get("Contents", ()):
+                    yield found["Key"][len(self._prefix) :]
+
+    def _key(self, key: str) -> str:
+        check_key(key)
+        return f"{self._prefix}{key}"
+
+    def _put(self, key: str, content: bytes, condition: dict[str, str]) -> None:
+        writer = uuid.uuid4().hex
+        with _answering(key):
+            for attempt in range(_CONFLICT_RETRIES + 1):
+                try:
+                    self._client.put_object(
+                        Bucket=self._bucket,
+                        Key=self._key(key),
+                        Body=content,
+                        Metadata={_WRITER: writer},
+                        **condition,
+                    )
+                    return
+                except ClientError as error:
+                    code = _code(error)
+                    if code in _CONFLICT and attempt < _CONFLICT_RETRIES:
+                        time.sleep(_CONFLICT_SECONDS * 2**attempt)
+                    elif code in _LOST or (condition and code in _MISSING):
+                        if self._wrote(key, writer, error):
+                            return
+                        raise AlreadyExists(key) from error
+                    else:
+                        raise
+
+    def _wrote(self, key: str, writer: str, error: ClientError) -> bool:
+        """Whether the write that seems lost was ours: its answer got lost, and the retry met its result."""
+        if not error.response.get("ResponseMetadata", {}).get("RetryAttempts"):
+            return False
+        found = self._client.head_object(Bucket=self._bucket, Key=self._key(key))
+        return bool(found.get("Metadata", {}).get(_WRITER) == writer)
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+@contextmanager
+def _answering(key: str) -> Iterator[None]:
+    """Turns what S3 and the network refuse into StoreUnavailable."""
+    try:
+        yield
+    except ClientError as error:
+        code = _code(error)
+        # Without s3:ListBucket, S3 hides that a key is missing behind the same answer.
+        hint = "; is s3:ListBucket granted?" if code in ("AccessDenied", "403") else ""
+        raise StoreUnavailable(f"S3 answered {code} for {key}{hint}") from error
+    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
+        raise StoreUnavailable(f"S3 did not answer for {key}: {type(error).__name__}") from error

@@ -1,0 +1,91 @@
+"""What one call was: structure, never substance. No field of it can hold a query, a text or an address."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+_LABEL = re.compile(r"[^A-Za-z0-9._/ -]")
+LONGEST_LABEL = 64
+NOT_ALLOWED = "not_allowed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One invocation. `timestamp` is ISO 8601 in UTC; counts are None where the action has none."""
+
+    timestamp: str
+    action: str
+    status: str
+    error_code: str | None
+    knowledge_base_url: str | None
+    kb_sha: str | None
+    baseline_sha: str | None
+    search_scope: str | None
+    result_grouping: str | None
+    disclosure: tuple[str, ...]
+    limit: int | None
+    parameters: tuple[str, ...]
+    index_size_at_query: int | None
+    overlay_doc_count: int | None
+    baseline_doc_count: int | None
+    overlay_hits: int | None
+    baseline_hits: int | None
+    overlay_hits_in_top_5: int | None
+    baseline_hits_in_top_5: int | None
+    total: int | None
+    duration_ms: float
+    cold_start: bool
+    bytes_in: int
+    bytes_out: int
+    tokens_in: int
+    tokens_out: int
+    tokens_legacy_equivalent: int | None
+    cache_hits: int
+    cache_lookups: int
+    consumer_label: str
+    consumer_source: str
+    function_version: str
+    document_uri: str | None
+
+    def fields(self) -> dict[str, Any]:
+        """The record as a JSON object."""
+        return asdict(self)
+
+    def line(self) -> str:
+        """The record as one line of JSON."""
+        return json.dumps(self.fields(), separators=(",", ":"))
+
+
+class RecordSink(Protocol):
+    """Where records go."""
+
+    def write(self, record: Record) -> None:
+        """Keeps one record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consumer:
+    """Who a caller says it is, and where it said so."""
+
+    label: str
+    source: str
+
+
+def consumer_of(
+    query: str | None, header: str | None, mcp_client: str | None, user_agent: str | None
+) -> Consumer:
+    """The first label given, cut to 64 safe characters; a user agent to its first product token."""
+    product = re.split(r"[\s/(]", user_agent.strip(), maxsplit=1)[0] if user_agent else None
+    for source, text in (
+        ("query", query),
+        ("x-oddkit-client", header),
+        ("clientInfo", mcp_client),
+        ("user-agent", product),
+    ):
+        label = _LABEL.sub("", text or "").strip()[:LONGEST_LABEL]
+        if label:
+            return Consumer(label, source)
+    return Consumer("unknown", "unknown")

@@ -1,0 +1,1 @@
+"""Stand-ins for hosts that the product talks to."""
