@@ -24,7 +24,9 @@ class CatalogRequest(ListRequest):
 
     action: ClassVar[str] = "catalog"
 
-    sort_by: SortBy = Field(SortBy.PATH, description="What to sort by; undated and untiered documents come last.")
+    sort_by: SortBy = Field(
+        SortBy.PATH, description="What to sort by; undated and untiered documents come last."
+    )
     order: Order = Field(Order.ASC, description="Direction.")
 
 
@@ -67,11 +69,8 @@ def _sorted(snapshot: Snapshot, documents: list[int], request: CatalogRequest) -
     key = _KEYS[request.sort_by](snapshot)
     having = [number for number in documents if key(number) is not None]
     lacking = [number for number in documents if key(number) is None]
-    ordered = sorted(having, key=key)
-    if request.order == Order.DESC:
-        # Turned twice, so that equal keys keep the order of their URIs.
-        ordered = sorted(reversed(having), key=key)[::-1]
-    return ordered + lacking
+    # Sorting in reverse is stable too: equal keys keep the order of their URIs.
+    return sorted(having, key=key, reverse=request.order == Order.DESC) + lacking
 
 
 _KEYS: dict[SortBy, Callable[[Snapshot], Callable[[int], Any]]] = {

@@ -129,8 +129,9 @@ def _constraints(snapshot: Snapshot, ranked: Ranked, order: Any, done: int | Non
 
 def _is_constraint(snapshot: Snapshot, number: int) -> bool:
     folders = snapshot.paths[number].split("/")[:-1]
-    return "constraints" in folders or any(tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number])
-
+    return "constraints" in folders or any(
+        tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number]
+    )
 
 
 ACTION = Action(

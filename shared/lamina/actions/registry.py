@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lamina.actions import catalog, get, preflight, resolve, search
+from lamina.actions import baseline_check, catalog, get, preflight, resolve, search
 from lamina.actions.action import Action
 
 ACTIONS: Mapping[str, Action] = {
     action.name: action
-    for action in (search.ACTION, catalog.ACTION, preflight.ACTION, get.ACTION, resolve.ACTION)
+    for action in (
+        search.ACTION,
+        catalog.ACTION,
+        preflight.ACTION,
+        get.ACTION,
+        resolve.ACTION,
+        baseline_check.ACTION,
+    )
 }

@@ -120,7 +120,10 @@ _ROWS = (
         retry_after=60,
     ),
     ErrorKind(
-        "INTERNAL_ERROR", 500, "Something failed that should not.", "Try again; tell the operator if it stays."
+        "INTERNAL_ERROR",
+        500,
+        "Something failed that should not.",
+        "Try again; tell the operator if it stays.",
     ),
     ErrorKind(
         "INDEX_NOT_READY",

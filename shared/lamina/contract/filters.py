@@ -27,7 +27,16 @@ EXPOSURES = ("nav", "public", "draft", "hidden", "internal")
 TIERS = (1, 2, 3, 4)
 
 # The parameters that get and resolve refuse, and that a category filter is pointed to.
-STRUCTURAL_FILTERS = ("audience", "exposure", "tier", "public", "start_here", "path_prefix", "include", "exclude")
+STRUCTURAL_FILTERS = (
+    "audience",
+    "exposure",
+    "tier",
+    "public",
+    "start_here",
+    "path_prefix",
+    "include",
+    "exclude",
+)
 FILTERS = (*STRUCTURAL_FILTERS, "tags")
 UNSUPPORTED_FILTERS = ("category", "categories", "tag")
 
@@ -62,7 +71,9 @@ class Filters:
 
     def echo(self) -> dict[str, list[str] | list[int] | list[bool]]:
         """The active filters as arrays, `include` always: the envelope's `filters_applied`."""
-        active: dict[str, list[str] | list[int] | list[bool]] = {"include": [str(kind) for kind in self.included]}
+        active: dict[str, list[str] | list[int] | list[bool]] = {
+            "include": [str(kind) for kind in self.included]
+        }
         if self.exclude:
             active["exclude"] = [str(kind) for kind in self.exclude]
         for axis in ("audience", "exposure", "path_prefix", "tags"):

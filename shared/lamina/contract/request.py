@@ -101,7 +101,9 @@ class Request(BaseModel):
     @classmethod
     def _revision_is_one(cls, value: str | None) -> str | None:
         if value is not None and Revision.parse(value) is None:
-            raise ValueError("must be a revision as an answer carries it: 12 digits, or two of them with a dot")
+            raise ValueError(
+                "must be a revision as an answer carries it: 12 digits, or two of them with a dot"
+            )
         return value
 
 
@@ -125,7 +127,9 @@ class ListRequest(Request):
         None, ge=1, description="Budget of the response in cl100k_base tokens: the longest run that fits."
     )
     audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
-    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
+    exposure: TextList = Field(
+        (), description="Visibility: canonical values or any that occurs in the corpus."
+    )
     tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
     public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
     start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
@@ -278,7 +282,9 @@ def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _scope_of_booleans(request: ListRequest) -> SearchScope | None:
-    given = {value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None}
+    given = {
+        value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None
+    }
     if len(given) > 1:
         raise invalid_parameter(
             "include_full_baseline",
@@ -321,7 +327,9 @@ def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str
     older = given.pop("input", None)
     value = given.get(main, older)
     if older not in (None, "") and value not in (None, "") and older != value:
-        raise invalid_parameter("input", f"input and {main} differ. They are one parameter: send {main} alone.")
+        raise invalid_parameter(
+            "input", f"input and {main} differ. They are one parameter: send {main} alone."
+        )
     value = older if value in (None, "") else value
     if isinstance(value, str):
         if len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:

@@ -64,7 +64,16 @@ def envelope_schema(model: type[Request]) -> Schema:
         "stale": {"type": "boolean"},
         "legacy": {"type": "object", "deprecated": True},
     }
-    required = ["status", "action", "data", "total", "limit", "offset", "disclosure_applied", "filters_applied"]
+    required = [
+        "status",
+        "action",
+        "data",
+        "total",
+        "limit",
+        "offset",
+        "disclosure_applied",
+        "filters_applied",
+    ]
     if issubclass(model, RankedRequest):
         properties |= {"filtered_out": integer, "overlay_hits": _STRINGS, "baseline_hits": _STRINGS}
         required.append("filtered_out")

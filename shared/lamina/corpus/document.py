@@ -76,7 +76,10 @@ def parse(path: str, content: bytes) -> Document:
     superseded_by = _line(metadata.get("superseded_by"))
     summary = None if shape.summary is None else parts.body[slice(*shape.summary)]
     tiers = count_each(
-        [json.dumps(tier, ensure_ascii=False) for tier in (title, shape.blockquote, parts.metadata, summary, parts.body)]
+        [
+            json.dumps(tier, ensure_ascii=False)
+            for tier in (title, shape.blockquote, parts.metadata, summary, parts.body)
+        ]
     )
     return Document(
         path=path,

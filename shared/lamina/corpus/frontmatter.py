@@ -24,7 +24,7 @@ class Frontmatter:
     problems: tuple[str, ...] = ()
 
 
-class _TooLarge(Exception):
+class _TooLarge(Exception):  # noqa: N818
     """A value passes the bounds of depth or size."""
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-SATURATION: Final = 1.6
+SATURATION: Final = 2.0
 """k1: how soon further occurrences of a term stop counting. Chosen by `make bench`, see docs/ranking.md."""
 LENGTH_NORMALISATION: Final = 0.75
 """b: how much a long document must repeat a term to count the same, 0 to 1."""
@@ -23,22 +23,36 @@ Contribution = tuple[NDArray[np.int32], NDArray[np.float64]]
 class ScopeStatistics:
     """What BM25 knows of the documents searched, as if the others did not exist.
 
-    `mask` (None: all documents) and `norm` (the denominator's document part) have one entry a document.
+    `mask` (None: all documents), `norm` and `head_norm` (the denominator's part that depends on the length of
+    the document, and of its head) have one entry a document.
     """
 
     mask: NDArray[np.bool_] | None
     count: int
     average_length: float
     norm: NDArray[np.float64]
+    head_norm: NDArray[np.float64]
 
     @staticmethod
-    def of(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> ScopeStatistics:
+    def of(
+        lengths: NDArray[np.int64], head_lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None
+    ) -> ScopeStatistics:
         """Statistics of the masked documents from all documents' lengths."""
-        searched = lengths if mask is None else lengths[mask]
-        average = float(searched.sum()) / len(searched) if len(searched) else 0.0
-        relative = lengths / average if average else np.zeros(len(lengths))
-        norm = SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative)
-        return ScopeStatistics(mask, len(searched), average, norm)
+        count = len(lengths) if mask is None else int(np.count_nonzero(mask))
+        return ScopeStatistics(
+            mask, count, _average(lengths, mask), _norm(lengths, mask), _norm(head_lengths, mask)
+        )
+
+
+def _average(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> float:
+    searched = lengths if mask is None else lengths[mask]
+    return float(searched.sum()) / len(searched) if len(searched) else 0.0
+
+
+def _norm(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    average = _average(lengths, mask)
+    relative = lengths / average if average else np.zeros(len(lengths))
+    return np.asarray(SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative))
 
 
 def inverse_document_frequency(document_frequency: int, count: int) -> float:

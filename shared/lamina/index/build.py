@@ -22,7 +22,7 @@ from lamina.corpus.document import (
 )
 from lamina.corpus.kinds import kind_of
 from lamina.index.arrays import CodedColumn
-from lamina.index.parsed import ANALYSIS, Parsed, ParseCache
+from lamina.index.parsed import ANALYSIS, ParseCache, Parsed
 from lamina.index.postings import Postings, document_terms
 from lamina.index.snapshot import ORIGINS, Origin, Problem, Reject, Snapshot
 from lamina.index.texts import Texts
@@ -62,7 +62,9 @@ def config_digest(settings: Iterable[KnowledgeBaseSettings]) -> str:
 
 
 def build(
-    editions: Sequence[Edition], cache: ParseCache | None = None, progress: Progress = lambda done, total: None
+    editions: Sequence[Edition],
+    cache: ParseCache | None = None,
+    progress: Progress = lambda done, total: None,
 ) -> tuple[Snapshot, ParseCache]:
     """The snapshot of these editions, at most one an origin, and the cache that makes the next build quick.
 

@@ -51,7 +51,9 @@ class ParseCache:
         """The cache of plain data; empty where another analysis made it."""
         if data["analysis"] != ANALYSIS:
             return cls({})
-        return cls({key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()})
+        return cls(
+            {key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()}
+        )
 
 
 def _key(file: SourceFile) -> str:

@@ -92,7 +92,15 @@ class _PlainUnpickler(pickle.Unpickler):
 def _load_plain(payload: bytes | memoryview) -> dict[str, Any]:
     try:
         data = _PlainUnpickler(io.BytesIO(payload)).load()
-    except (pickle.UnpicklingError, EOFError, ValueError, IndexError, KeyError, AttributeError, TypeError) as error:
+    except (
+        pickle.UnpicklingError,
+        EOFError,
+        ValueError,
+        IndexError,
+        KeyError,
+        AttributeError,
+        TypeError,
+    ) as error:
         raise SnapshotRefused("the pickle cannot be read") from error
     if not isinstance(data, dict):
         raise SnapshotRefused("the pickle is not a mapping")

@@ -180,4 +180,3 @@ class Snapshot:
 
 _PLAIN = ("uris", "paths", "titles", "hashes", "dates")
 _CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "tags", "invalidated")
-

@@ -1,4 +1,7 @@
-"""Decides which words shape a sentence and name nothing; they are searched only where a query has no others."""
+"""Decides which words of a query say little: those that shape a sentence, and those of every subject.
+
+Small corpora on one subject hold few of the latter, and an IDF from such a corpus takes them for rare.
+"""
 
 from __future__ import annotations
 
@@ -16,3 +19,22 @@ STOP_WORDS: Final = frozenset(
         "why will with within without wont would wouldnt yet you your yours"
     ).split()
 )
+"""Words that name nothing; they are searched only where a query has no others."""
+
+COMMON_WORDS: Final = frozenset(
+    (
+        "able add added allow allowed almost already always another anyone anything ask asked asking away bad become "
+        "becomes begin begins best better big bring brings came certain come comes coming consider considered "
+        "different easy enough especially even every everyone everything exactly far feel find finds first follow "
+        "following follows found gave get gets getting give given gives giving go goes going gone good got gotten "
+        "great happen happening happens hard help helps instead keep keeping keeps kept kind knew know knowing known "
+        "knows large last later least less lets like likely little long look looking looks lot lots made main make "
+        "makes making many matter maybe mean means meant need needed needing needs never new next nobody nothing now "
+        "often old one ones others particular perhaps possible put puts putting really regarding relevant said say "
+        "saying says see seeing seem seems seen several show showing shown shows similar small someone something "
+        "sometimes start started starts still stop stuff sure take taken takes taking talk tell tells thing things "
+        "think thinking thought told together took tried tries try trying two use used useful uses using usual "
+        "usually various want wanted wants way ways well went whatever whenever whole without worth"
+    ).split()
+)
+"""Words of every subject; they count less than their rarity says."""

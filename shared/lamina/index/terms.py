@@ -11,7 +11,7 @@ from typing import Final
 
 import Stemmer
 
-ANALYSIS_VERSION: Final = "2"
+ANALYSIS_VERSION: Final = "3"
 """Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
 
 LONGEST_TERM: Final = 64
@@ -19,6 +19,8 @@ LONGEST_TERM: Final = 64
 
 FORM_MARK: Final = "="
 """Begins the term of an exact form (`=policies`), which stands beside the stem (`polici`) where they differ."""
+HEAD_MARK: Final = "^"
+"""Begins the term of a word in the head of a document (`^polici`), which stands beside the term itself."""
 
 # Scripts written without spaces (Thai to Khmer, kana, Han, Hangul) are indexed by pairs of characters.
 _UNSPACED: Final = (

@@ -34,7 +34,9 @@ _FAILED, _USAGE = 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code is 0 for an answer, 1 for an error, 2 for a wrong command line."""
     arguments = _parser().parse_args(argv)
-    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
+    logging.basicConfig(
+        format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr
+    )
     try:
         code: int = arguments.command(arguments)
     except (DeploymentError, InsecureKey, StoreUnavailable, ValidationError) as error:
@@ -49,16 +51,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="lamina", description="Progressive-disclosure retrieval over Markdown.")
+    parser = argparse.ArgumentParser(
+        prog="lamina", description="Progressive-disclosure retrieval over Markdown."
+    )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, command, purpose in (
         ("serve", _serve, "build the indexes and serve the whole API on this machine"),
         ("index", _index, "build the indexes without serving"),
     ):
         sub = commands.add_parser(name, help=purpose, description=purpose)
-        sub.add_argument("baseline", nargs="?", help="folder or URL that calls without a knowledge base search")
-        sub.add_argument("--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow")
-        sub.add_argument("--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over")
+        sub.add_argument(
+            "baseline", nargs="?", help="folder or URL that calls without a knowledge base search"
+        )
+        sub.add_argument(
+            "--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow"
+        )
+        sub.add_argument(
+            "--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over"
+        )
         _add_data(sub)
         if name == "serve":
             sub.add_argument("--port", type=int, default=8787)
@@ -69,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)")
+    parser.add_argument(
+        "--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)"
+    )
 
 
 def _add_action(commands: Any, action: Action) -> None:
@@ -134,7 +146,9 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         gateway = Gateway(("127.0.0.1", arguments.port), routes(TEMPLATE))
     except (OSError, OverflowError) as error:
-        raise DeploymentError(f"port {arguments.port} cannot be used ({error}). Choose another with --port.") from error
+        raise DeploymentError(
+            f"port {arguments.port} cannot be used ({error}). Choose another with --port."
+        ) from error
     logging.getLogger("lamina.local").setLevel(logging.INFO)
     indexes = _build(deployment)
     stop = threading.Event()

@@ -115,7 +115,7 @@ class _Exchange(BaseHTTPRequestHandler):
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it
+    def log_message(self, format: str, *args: Any) -> None:
         """Requests are not logged: a line would hold the query."""
 
     def answer(self) -> None:
@@ -144,7 +144,9 @@ class _Exchange(BaseHTTPRequestHandler):
             return None
         if length > MAX_PAYLOAD_BYTES:
             self.close_connection = True
-            self._write(self._refusal("REQUEST_TOO_LARGE", "the body is over 262144 bytes.", max_bytes=262144))
+            self._write(
+                self._refusal("REQUEST_TOO_LARGE", "the body is over 262144 bytes.", max_bytes=262144)
+            )
             return None
         return self.rfile.read(length)
 
@@ -171,4 +173,3 @@ class _Exchange(BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD" and status not in (204, 304):
             self.wfile.write(content)
-

@@ -3,70 +3,71 @@
 from __future__ import annotations
 
 import logging
-import os
 import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from lamina.contract.ports import AlreadyExists, Source, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
 from lamina.local.deployment import Deployment, DeploymentError
-from lamina.runtime.feeds import SourceOpener
-from lamina.runtime.indexing import Built, Feed, Indexer
-from lamina.runtime.signing import local_key
-from lamina.stores.folder import FolderStore
+from lamina.runtime.builds import Builder
+from lamina.runtime.catalogue import index_name, settings_key
+from lamina.runtime.indexer_wiring import builder
+from lamina.runtime.indexing import Built
+from lamina.runtime.settings import Settings
+from lamina.sources.address import Address, FolderAddress
 
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0
 _REMOTE_LOOKS = 300
+_WAIT_SECONDS = 5.0
 
 Reporter = Callable[[str], Progress]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalIndexes:
-    """The baseline and the named overlays of one deployment, each with its source opened once."""
+    """The baseline and the named overlays of one deployment, and what builds their indexes."""
 
     deployment: Deployment
-    indexer: Indexer
-    baseline: Feed
-    overlays: dict[str, Feed] = field(default_factory=dict)
+    builder: Builder
 
     @classmethod
     def of(cls, deployment: Deployment) -> LocalIndexes:
-        """The indexes of a deployment. Nothing is read yet."""
-        opener = SourceOpener(token=lambda: os.environ.get("GITHUB_TOKEN") or None)
-        key_path = deployment.data / "signing.key"
-        return cls(
-            deployment,
-            Indexer(FolderStore(deployment.data / "store"), lambda: local_key(key_path)),
-            Feed(opener.open(deployment.address()), deployment.settings.get("baseline")),
-            {
-                one.name: Feed(opener.open(one.address), deployment.settings.get(one.name))
-                for one in deployment.allow_list().named
-            },
-        )
+        """The indexes of a deployment. The settings it lays over its knowledge bases are written to its store."""
+        made = builder(Settings.of(deployment.environment()))
+        for name, text in deployment.settings.items():
+            made.store.replace(settings_key(index_name(None if name == "baseline" else name)), text.encode())
+        return cls(deployment, made)
 
     def build(self, reporter: Reporter) -> list[Built]:
         """Brings every index up to date. Raises DeploymentError where a source cannot be read or holds nothing."""
         built = []
-        for name, overlay in [(None, None), *self.overlays.items()]:
+        for wanted in (None, *self.builder.allow.named):
+            name = wanted.name if wanted else "baseline"
             try:
-                one = self.indexer.index(name, self.baseline, overlay, reporter(name or "baseline"))
+                one = self.builder.build(wanted, reporter(name))
+                while one is None:
+                    logger.warning("%s: waiting for another build", name)
+                    time.sleep(_WAIT_SECONDS)
+                    one = self.builder.build(wanted, reporter(name))
             except SourceUnavailable as error:
-                where = (overlay or self.baseline).source.url
-                raise DeploymentError(f"{name or 'the baseline'} ({where}) cannot be read: {error.reason}") from error
+                where = wanted.url if wanted else self.deployment.baseline
+                raise DeploymentError(f"{name} ({where}) cannot be read: {error.reason}") from error
             built.append(one)
         return built
 
     def watch(self, stop: threading.Event) -> None:
         """Builds again whenever a source changes, until told to stop. A failed build leaves the index as it was."""
-        seen = self._revisions(remote=True)
+        sources = {name: self.builder.opener.open(address) for name, address in self._addresses().items()}
+        seen = _revisions(sources)
+        local = {name: sources[name] for name, a in self._addresses().items() if isinstance(a, FolderAddress)}
         looks = 0
         while not stop.wait(_LOOK_SECONDS):
             looks += 1
-            now = {**seen, **self._revisions(remote=looks % _REMOTE_LOOKS == 0)}
+            now = {**seen, **_revisions(sources if looks % _REMOTE_LOOKS == 0 else local)}
             if now == seen:
                 continue
             seen = now
@@ -77,20 +78,19 @@ class LocalIndexes:
             except (DeploymentError, StoreUnavailable, AlreadyExists) as error:
                 logger.warning("not indexed again: %s", error)
 
-    def _revisions(self, *, remote: bool) -> dict[str, str]:
-        """The revision of each source that can be told; remote ones only when asked."""
-        found = {}
-        for name, feed in [("baseline", self.baseline), *self.overlays.items()]:
-            if remote or is_local(feed.source):
-                try:
-                    found[name] = feed.source.revision()
-                except SourceUnavailable as error:
-                    logger.warning("%s cannot be looked at: %s", name, error.reason)
-        return found
+    def _addresses(self) -> dict[str, Address]:
+        return {
+            "baseline": self.builder.baseline,
+            **{one.name: one.address for one in self.builder.allow.named},
+        }
 
 
-def is_local(source: Source) -> bool:
-    """Whether looking at a source costs no network."""
-    return not source.url.startswith(("https://", "s3://"))
-
-
+def _revisions(sources: dict[str, Source]) -> dict[str, str]:
+    """The revision of each source that can be told."""
+    found = {}
+    for name, source in sources.items():
+        try:
+            found[name] = source.revision()
+        except SourceUnavailable as error:
+            logger.warning("%s cannot be looked at: %s", name, error.reason)
+    return found

@@ -18,12 +18,14 @@ from lamina.index.bm25 import (
     saturated,
 )
 from lamina.index.postings import Postings
-from lamina.index.terms import FORM_MARK, stem
+from lamina.index.terms import FORM_MARK, HEAD_MARK, stem
 from lamina.ranking.query import QueryWord
 from lamina.ranking.spelling import stand_ins
 
 FORM_WEIGHT: Final = 0.5
 """What the exact form of a word counts beside its stem."""
+HEAD_WEIGHT: Final = 0.35
+"""What a word in the head of a document (title, path, tags) counts beside the same word anywhere in it."""
 PART_WEIGHT: Final = 0.5
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
 MOST_COMPLETIONS: Final = 64
@@ -45,28 +47,40 @@ class Row:
         """Whether any document of the scope holds the term."""
         return len(self.documents) > 0
 
-    def score(self, statistics: ScopeStatistics, weight: float) -> Contribution:
-        """What the term gives to each document that holds it."""
-        values = saturated(self.frequencies, statistics.norm[self.documents])
-        return self.documents, values * (weight * self.idf)
+    def score(self, norm: NDArray[np.float64], weight: float) -> Contribution:
+        """What the term gives to each document that holds it; `norm` has one entry a document."""
+        return self.documents, saturated(self.frequencies, norm[self.documents]) * (weight * self.idf)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a scope holds of one name: the row of its stem, and of its exact form where that differs."""
+    """What a scope holds of one name, anywhere and in the heads of documents.
+
+    Each is the row of its stem and of its exact form, which is None where the stem is the form.
+    """
 
     name: str
     stemmed: Row
     form: Row | None
+    head_stemmed: Row
+    head_form: Row | None
 
     def scores(self, statistics: ScopeStatistics, weight: float) -> Iterator[Contribution]:
-        """What the name gives to each document, an exact form more than its stem alone."""
-        if self.form is None:
-            yield self.stemmed.score(statistics, weight * (1 + FORM_WEIGHT))
-            return
-        yield self.stemmed.score(statistics, weight)
-        if self.form.found:
-            yield self.form.score(statistics, weight * FORM_WEIGHT)
+        """What the name gives to each document: an exact form more than its stem alone, the head once more."""
+        yield from _scores(self.stemmed, self.form, statistics.norm, weight)
+        if self.head_stemmed.found:
+            yield from _scores(self.head_stemmed, self.head_form, statistics.head_norm, weight * HEAD_WEIGHT)
+
+
+def _scores(
+    stemmed: Row, form: Row | None, norm: NDArray[np.float64], weight: float
+) -> Iterator[Contribution]:
+    if form is None:
+        yield stemmed.score(norm, weight * (1 + FORM_WEIGHT))
+        return
+    yield stemmed.score(norm, weight)
+    if form.found:
+        yield form.score(norm, weight * FORM_WEIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +103,12 @@ class Evidence:
     @property
     def weight(self) -> float:
         """The word's share in the query: the IDF of its parts, or its own where it has none."""
-        return sum(part.stemmed.idf for part in self.parts) if self.parts else self.whole.stemmed.idf
+        idf = sum(part.stemmed.idf for part in self.parts) if self.parts else self.whole.stemmed.idf
+        return idf * self.word.telling
 
     def scores(self, statistics: ScopeStatistics) -> Iterator[Contribution]:
         """What the word gives to each document that holds its whole or a part."""
-        times = float(self.word.times)
+        times = self.word.times * self.word.telling
         if self.whole.stemmed.found:
             yield from self.whole.scores(statistics, times)
         part_weight = times * PART_WEIGHT if self.whole.stemmed.found else times
@@ -104,7 +119,7 @@ class Evidence:
     def held(self, count: int) -> Contribution:
         """How much of the word's weight each document holds; the whole holds its parts."""
         given = [
-            (row.documents, np.full(len(row.documents), row.idf))
+            (row.documents, np.full(len(row.documents), row.idf * self.word.telling))
             for row in (part.stemmed for part in self.parts)
             if row.found
         ]
@@ -123,9 +138,15 @@ def evidence_of(word: QueryWord, postings: Postings, statistics: ScopeStatistics
 
 def leaf_of(name: str, postings: Postings, statistics: ScopeStatistics) -> Leaf:
     """Looks one name up in a scope."""
+
+    def row(term: str) -> Row:
+        return row_of([term], postings, statistics)
+
     stemmed = stem(name)
-    form = None if stemmed == name else row_of([FORM_MARK + name], postings, statistics)
-    return Leaf(name, row_of([stemmed], postings, statistics), form)
+    if stemmed == name:
+        return Leaf(name, row(stemmed), None, row(HEAD_MARK + stemmed), None)
+    form = FORM_MARK + name
+    return Leaf(name, row(stemmed), row(form), row(HEAD_MARK + stemmed), row(HEAD_MARK + form))
 
 
 def row_of(terms: Sequence[str], postings: Postings, statistics: ScopeStatistics) -> Row:
@@ -143,7 +164,8 @@ def completed(evidence: Evidence, postings: Postings, statistics: ScopeStatistic
     if not terms:
         return evidence
     row = row_of(terms[:MOST_COMPLETIONS], postings, statistics)
-    return Evidence(evidence.word, Leaf(start, row, None), ())
+    head = row_of([HEAD_MARK + term for term in terms[:MOST_COMPLETIONS]], postings, statistics)
+    return Evidence(evidence.word, Leaf(start, row, None, head, None), ())
 
 
 def unknown_spelling(evidence: Evidence, postings: Postings, statistics: ScopeStatistics) -> Evidence:

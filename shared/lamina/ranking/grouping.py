@@ -8,7 +8,9 @@ from numpy.typing import NDArray
 from lamina.contract.request import Grouping
 
 
-def arranged(grouping: Grouping, of_overlay: NDArray[np.bool_], known: NDArray[np.bool_]) -> NDArray[np.int64]:
+def arranged(
+    grouping: Grouping, of_overlay: NDArray[np.bool_], known: NDArray[np.bool_]
+) -> NDArray[np.int64]:
     """Positions of the ranked hits in the order that the grouping wants them.
 
     Both arrays have an entry a hit, best score first: whether it is of the overlay, and whether it is, by itself,

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from lamina.index.bm25 import Contribution, ScopeStatistics, add_up
 from lamina.index.postings import Postings
-from lamina.index.terms import stem
-from lamina.ranking.adjacency import MOST_CANDIDATES, adjacency
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
 from lamina.ranking.match import Match, signal_of
 from lamina.ranking.phrases import holding
@@ -57,7 +55,6 @@ def rank(
     evidence = _evidence(question, postings, statistics)
     contributions = [given for each in evidence for given in each.scores(statistics)]
     documents, scores = add_up(contributions, postings.count)
-    scores = _with_neighbours(documents, scores, question, evidence, postings, statistics)
     coverage = _coverage(documents, evidence, postings.count)
     documents, scores, coverage = _ordered(documents, scores, coverage)
     if question.phrases:
@@ -78,41 +75,6 @@ def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) 
             tried += 1
             evidence[number] = unknown_spelling(each, postings, statistics)
     return evidence
-
-
-def _with_neighbours(
-    documents: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    question: Query,
-    evidence: Sequence[Evidence],
-    postings: Postings,
-    statistics: ScopeStatistics,
-) -> NDArray[np.float64]:
-    """The scores, those of the best candidates raised where words of the query are neighbours."""
-    known = {leaf.name: leaf for each in evidence for leaf in (each.whole, *each.parts)}
-    replaced = {each.word.whole: each.whole for each in evidence}
-    leaves = [known.get(name) or replaced.get(name) for name in question.sequence]
-    placed = [
-        (postings.numbers[stem(leaf.name)], leaf.stemmed.idf)
-        for leaf in leaves
-        if leaf is not None and leaf.stemmed.found and stem(leaf.name) in postings.numbers
-    ]
-    if len(placed) < 2 or not len(documents):
-        return scores
-    candidates = _best(scores, MOST_CANDIDATES)
-    raised = scores.copy()
-    raised[candidates] += adjacency(placed, documents[candidates], postings, statistics)
-    return raised
-
-
-def _best(scores: NDArray[np.float64], most: int) -> NDArray[np.int64]:
-    """Places of the highest scores, ascending; of equals at the border the first."""
-    if len(scores) <= most:
-        return np.arange(len(scores))
-    border = np.partition(scores, len(scores) - most)[len(scores) - most]
-    above = np.flatnonzero(scores > border)
-    level = np.flatnonzero(scores == border)[: most - len(above)]
-    return np.sort(np.concatenate([above, level]))
 
 
 def _match(coverage: NDArray[np.float64], evidence: Sequence[Evidence]) -> Match:

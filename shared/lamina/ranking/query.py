@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lamina.index.stopwords import STOP_WORDS
+from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
 from lamina.index.terms import Word, fold, sequence, words
 
 MOST_WORDS: Final = 256
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
 MOST_PHRASES: Final = 8
+COMMON_WORD_WEIGHT: Final = 0.5
+"""What a word of every subject counts, by what its rarity says."""
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')
 _PHRASE_WORD: Final = re.compile(r"\w+")
@@ -21,12 +23,16 @@ _PHRASE_WORD: Final = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class QueryWord:
-    """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked."""
+    """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked.
+
+    `telling`, 0 to 1, is how much it says of what is looked for.
+    """
 
     surface: str
     whole: str
     parts: tuple[str, ...]
     times: int
+    telling: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +62,16 @@ def read(text: str, *, prefix: bool = False) -> Query:
     times = Counter(word.whole for word in telling)
     return Query(
         text=text,
-        words=tuple(QueryWord(w.surface, w.whole, w.parts, times[w.whole]) for w in firsts.values()),
+        words=tuple(_query_word(w, times[w.whole]) for w in firsts.values()),
         sequence=tuple(sequence(telling[:MOST_WORDS])),
         phrases=_phrases(text),
         unfinished=_unfinished(text, every) if prefix else None,
     )
+
+
+def _query_word(word: Word, times: int) -> QueryWord:
+    telling = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
+    return QueryWord(word.surface, word.whole, word.parts, times, telling)
 
 
 def phrase_words(text: str) -> tuple[str, ...]:
@@ -78,4 +89,4 @@ def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:
     """The last word, unless a space or another mark after it says that it is finished."""
     if not every or not text.endswith(every[-1].surface):
         return None
-    return QueryWord(every[-1].surface, every[-1].whole, every[-1].parts, 1)
+    return _query_word(every[-1], 1)

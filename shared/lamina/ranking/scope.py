@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.contract.request import SearchScope
 from lamina.index.bm25 import ScopeStatistics
 from lamina.index.snapshot import Origin, Snapshot
-
-
 
 
 @dataclass(frozen=True, slots=True)

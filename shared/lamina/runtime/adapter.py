@@ -7,14 +7,13 @@ from typing import Any
 
 from lamina.actions.action import Action
 from lamina.contract.disclosure import Flag
-from lamina.contract.envelope import NOT_FOUND, failure
+from lamina.contract.envelope import NOT_FOUND, compact, failure
 from lamina.contract.errors import LaminaError
-from lamina.contract.request import DocumentRequest
+from lamina.contract.request import DocumentRequest, ListRequest
 from lamina.runtime.dispatch import Caller, Reply, dispatch
 from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
 from lamina.runtime.wiring import Runtime, wire
 
-METHODS = ("GET", "POST")
 _PUBLIC = "public, max-age=300, stale-while-revalidate=3600"
 _PRIVATE = "private, no-cache"
 
@@ -36,18 +35,18 @@ def adapt(action: Action) -> Handler:
 def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:
     """One HTTP request to an action."""
     if request.method == "OPTIONS":
-        return preflight(METHODS)
+        return preflight(action.methods)
 
     def arguments() -> Mapping[str, Any]:
-        if request.method not in METHODS:
-            raise method_not_allowed(request, METHODS)
+        if request.method not in action.methods:
+            raise method_not_allowed(request, action.methods)
         return request.arguments()
 
     caller = caller_of(request, runtime)
     reply = dispatch(action, arguments, caller, runtime, bytes_in=len(request.body))
     headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
     if reply.status == 405:
-        headers["Allow"] = ", ".join((*METHODS, "OPTIONS"))
+        headers["Allow"] = ", ".join((*action.methods, "OPTIONS"))
     response = HttpResponse(reply.status, reply.text, headers=headers)
     kept = _cache_control(action, request, reply)
     if kept is None:
@@ -75,8 +74,6 @@ def method_not_allowed(request: HttpRequest, methods: tuple[str, ...]) -> Lamina
 
 def failed(error: LaminaError) -> HttpResponse:
     """An error outside any action, as its envelope."""
-    from lamina.contract.envelope import compact
-
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
     return HttpResponse(error.kind.http_status, compact(failure(error, None)), headers=headers)
 
@@ -85,7 +82,11 @@ def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | 
     """How a 200 to GET may be kept; None for what may not."""
     if request.method != "GET" or reply.status != 200 or reply.private:
         return None
-    if not issubclass(action.request, DocumentRequest):
+    if issubclass(action.request, ListRequest):
         return _PUBLIC
-    has_body = str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
+    if not issubclass(action.request, DocumentRequest):
+        return None
+    has_body = (
+        str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
+    )
     return _PRIVATE if has_body else None

@@ -19,12 +19,16 @@ _NO_OVERLAY = "-"
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """The current index of a knowledge base; `inputs` is a digest of all that decides what it holds."""
+    """The current index of a knowledge base; `inputs` is a digest of all that decides what it holds.
+
+    `earlier` are the snapshots before it that are still kept for callers who page through them, newest first.
+    """
 
     key: str
     sha256: str
     revision: str
     inputs: str
+    earlier: tuple[str, ...] = ()
 
 
 def index_name(knowledge_base: str | None) -> str:
@@ -59,14 +63,20 @@ def lease_key(name: str) -> str:
     return f"{_ROOT}/leases/{name}.json"
 
 
+def settings_key(name: str) -> str:
+    """The key of the settings that the operator lays over a knowledge base's own."""
+    return f"settings/{name}.yml"
+
+
 def read_pointer(store: ObjectStore, name: str) -> tuple[Pointer | None, str | None]:
     """The pointer and its version in the store. A damaged one is no pointer, but has a version to mend it by."""
     stored = store.get(pointer_key(name))
     if stored is None:
         return None, None
     try:
-        return Pointer(**json.loads(stored.content)), stored.version
-    except (ValueError, TypeError):
+        fields = json.loads(stored.content)
+        return Pointer(**{**fields, "earlier": tuple(fields.get("earlier", ()))}), stored.version
+    except (ValueError, TypeError, AttributeError):
         return None, stored.version
 
 

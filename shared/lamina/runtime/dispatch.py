@@ -87,10 +87,12 @@ def dispatch(
         answer = _answer(action, caller, runtime, course)
         envelope, status = answer.envelope, _status(answer.envelope)
     except LaminaError as error:
-        envelope, status, retry_after = failure(error, action.name), error.kind.http_status, error.retry_after
+        instead = action.without_index(error)
+        envelope, status = instead or failure(error, action.name), 200 if instead else error.kind.http_status
+        retry_after = error.retry_after
         if error.kind.is_server_fault:
             logger.error("%s on %s", error.kind.code, action.name)
-    except Exception:  # noqa: BLE001 - the outermost rim: a fault becomes INTERNAL_ERROR and is logged
+    except Exception:
         # The message of an unforeseen exception may quote the request, so only the place is logged.
         logger.error("INTERNAL_ERROR on %s", action.name, exc_info=runtime.log_tracebacks)
         fault = LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.")
@@ -112,6 +114,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     knowledge_base = None if course.knowledge_base is None else course.knowledge_base.name
     name = index_name(knowledge_base)
     pinned = None if request.revision is None else Revision.parse(request.revision)
+    runtime.note_address(name, course.knowledge_base)
     course.served = runtime.warm.current(name) if pinned is None else runtime.warm.pinned(name, pinned)
     answer = action.run(request, Reading(course.served.scopes, knowledge_base))
     course.revision, course.facts = answer.revision, answer.facts
@@ -155,7 +158,9 @@ def _record(
         baseline_sha=None if revision is None else revision.baseline,
         search_scope=str(request.scope) if isinstance(request, ListRequest) else None,
         result_grouping=str(request.grouping) if isinstance(request, RankedRequest) else None,
-        disclosure=tuple(map(str, request.flags)) if isinstance(request, ListRequest | DocumentRequest) else (),
+        disclosure=tuple(map(str, request.flags))
+        if isinstance(request, ListRequest | DocumentRequest)
+        else (),
         limit=request.limit if isinstance(request, ListRequest) else None,
         parameters=tuple(sorted(request.model_fields_set)) if request is not None else (),
         index_size_at_query=facts.index_size,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from lamina.contract.ports import Source
 from lamina.sources.address import Address, BucketAddress, FolderAddress
@@ -15,7 +15,7 @@ class SourceOpener:
     """Opens sources. `token` gives the GitHub token, or None for public repositories alone."""
 
     token: Callable[[], str | None] = lambda: None
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
 
     def open(self, address: Address) -> Source:
         """The source at an address. Nothing is read yet."""

@@ -46,7 +46,9 @@ class HttpRequest:
         return cls(
             method=str(event.get("httpMethod", "GET")).upper(),
             path=str(event.get("path", "/")),
-            query={name: tuple(values) for name, values in (many or {n: [v] for n, v in single.items()}).items()},
+            query={
+                name: tuple(values) for name, values in (many or {n: [v] for n, v in single.items()}).items()
+            },
             headers={name.lower(): str(value) for name, value in headers.items()},
             body=_body(event),
             api_key=identity.get("apiKey"),
@@ -74,7 +76,7 @@ class HttpRequest:
             )
         value = parse_json(self.body)
         if not isinstance(value, dict):
-            raise LaminaError("INVALID_JSON", "the body must be one JSON object, such as {\"query\": \"…\"}.")
+            raise LaminaError("INVALID_JSON", 'the body must be one JSON object, such as {"query": "…"}.')
         return value
 
 
@@ -134,7 +136,9 @@ def with_etag(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     headers = {**response.headers, "ETag": tag}
     if tag in asked or "*" in asked:
         return HttpResponse(304, "", response.content_type, response.cache_control, headers)
-    return HttpResponse(response.status, response.text, response.content_type, response.cache_control, headers)
+    return HttpResponse(
+        response.status, response.text, response.content_type, response.cache_control, headers
+    )
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

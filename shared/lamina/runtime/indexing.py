@@ -7,6 +7,8 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import AlreadyExists, ObjectStore, SkippedFile, Source, SourceFile, SourceTree
 from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_settings
@@ -27,13 +29,19 @@ from lamina.sources.bounds import selected
 
 logger = logging.getLogger(__name__)
 
+# Snapshots before the current one that pinned pages can still be read from.
+KEPT_SNAPSHOTS = 10
+
 # Far more than ever compete for one name; a bound so that a fault cannot spin.
 _RETRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build came to; `unchanged` says that the current index already was of these sources."""
+    """What a build came to: `documents` counts overlay and baseline.
+
+    `unchanged` says that the current index already was of these sources; nothing was counted then.
+    """
 
     name: str
     revision: str
@@ -84,12 +92,18 @@ class Indexer:
         editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
         snapshot, cache = build(editions, self._cache(name), progress)
         key, sha256 = self._write(name, snapshot)
+        before = () if pointer is None else (pointer.key, *pointer.earlier)
+        earlier = tuple(one for one in dict.fromkeys(before) if one != key)
         try:
-            write_pointer(self.store, name, Pointer(key, sha256, str(snapshot.revision), inputs), version)
+            moved = Pointer(key, sha256, str(snapshot.revision), inputs, earlier[:KEPT_SNAPSHOTS])
+            write_pointer(self.store, name, moved, version)
         except AlreadyExists:
             return None
+        for old in earlier[KEPT_SNAPSHOTS:]:
+            self.store.delete(old)
         self._keep(name, cache)
-        return Built(name, str(snapshot.revision), len(snapshot), unchanged=False, skipped=skipped)
+        live = len(snapshot) - int(np.count_nonzero(snapshot.mask(Origin.BUNDLED)))
+        return Built(name, str(snapshot.revision), live, unchanged=False, skipped=skipped)
 
     def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
         """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""
@@ -175,4 +189,3 @@ def _files(tree: SourceTree, settings: KnowledgeBaseSettings) -> tuple[SourceFil
     inside = {file.path.removeprefix(base): file for file in tree.files if file.path.startswith(base)}
     kept = selected(inside, settings.ignore)
     return tuple(SourceFile(path, inside[path].content) for path in kept)
-

@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina.actions.registry import ACTIONS
 from lamina.contract.errors import CATALOGUE
-from lamina.contract.schema import envelope_schema, error_schema, request_schema
+from lamina.contract.schema import error_schema, request_schema
 from lamina.runtime.settings import Settings
 
 _JSON = "application/json"
@@ -17,9 +17,8 @@ def document(settings: Settings) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for action in ACTIONS.values():
         schema = request_schema(action.request)
-        responses = _responses(envelope_schema(action.request))
-        common = {"summary": action.purpose, "tags": [action.name], "responses": responses}
-        paths[f"/v1/{action.name}"] = {
+        common = {"summary": action.purpose, "tags": [action.name], "responses": _responses(action.schema())}
+        operations = {
             "get": {**common, "operationId": f"{action.name}_get", "parameters": _parameters(schema)},
             "post": {
                 **common,
@@ -27,7 +26,13 @@ def document(settings: Settings) -> dict[str, Any]:
                 "requestBody": {"required": True, "content": {_JSON: {"schema": schema}}},
             },
         }
-    for path, summary in (("/openapi.json", "This document."), ("/health", "Whether the service can answer.")):
+        paths[f"/v1/{action.name}"] = {
+            method.lower(): operations[method.lower()] for method in action.methods
+        }
+    for path, summary in (
+        ("/openapi.json", "This document."),
+        ("/health", "Whether the service can answer."),
+    ):
         answer = {"description": summary, "content": {_JSON: {"schema": {"type": "object"}}}}
         name = path.strip("/").removesuffix(".json")
         paths[path] = {"get": {"summary": summary, "operationId": name, "responses": {"200": answer}}}

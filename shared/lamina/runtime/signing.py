@@ -49,6 +49,14 @@ def local_key(path: Path) -> bytes:
     return key
 
 
+def secret_of(settings: Settings, name: str | None, file: str) -> Callable[[], bytes | None]:
+    """A function that gives a shared secret: from Secrets Manager, or locally from a file in the data folder."""
+    if settings.data is not None:
+        path = settings.data / file
+        return cache(lambda: path.read_bytes().strip() if path.is_file() else None)
+    return cache(lambda: _secret_key(name) if name else None)
+
+
 def _secret_key(secret: str) -> bytes:
     from lamina.runtime.secrets import read_secret
 

@@ -34,7 +34,9 @@ def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
     if page is None:
         paths = [*pages, *(path for path in document(runtime.settings)["paths"] if path not in pages)]
         return failed(
-            LaminaError("UNKNOWN_PATH", f"no such path: {request.path[:200]}. See /openapi.json.", paths=paths)
+            LaminaError(
+                "UNKNOWN_PATH", f"no such path: {request.path[:200]}. See /openapi.json.", paths=paths
+            )
         )
     if request.method == "OPTIONS":
         return preflight(_METHODS)

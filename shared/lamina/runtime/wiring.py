@@ -11,6 +11,7 @@ from functools import cache
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import ObjectStore
 from lamina.governance.manifest import required_paths
+from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import signing_key_of
 from lamina.runtime.warm import WarmSnapshots
@@ -29,8 +30,10 @@ class Runtime:
     sink: RecordSink
     clock: Callable[[], float] = time.perf_counter
     wall_clock: Callable[[], float] = time.time
+    queue: BuildQueue | None = None
     log_tracebacks: bool = False
     _cold: bool = field(default=True)
+    _addresses: dict[str, str | None] = field(default_factory=dict)
 
     def allowed(self, knowledge_base_url: str | None, *, has_key: bool) -> AllowedKnowledgeBase | None:
         """The knowledge base that a call names. Raises KNOWLEDGE_BASE_NOT_ALLOWED, API_KEY_REQUIRED."""
@@ -40,6 +43,15 @@ class Runtime:
         if allowed.private and not has_key:
             raise LaminaError("API_KEY_REQUIRED", "this knowledge base is private: send a key in x-api-key.")
         return allowed
+
+    def note_address(self, index: str, knowledge_base: AllowedKnowledgeBase | None) -> None:
+        """Remembers which knowledge base an index is of, for when it has to be asked for."""
+        self._addresses[index] = None if knowledge_base is None else knowledge_base.url
+
+    def want_index(self, index: str) -> None:
+        """Asks for a build of an index that is missing or was refused."""
+        if self.queue is not None and index in self._addresses:
+            self.queue.ask(self._addresses[index])
 
     def take_cold_start(self) -> bool:
         """True once."""
@@ -55,7 +67,7 @@ def wire() -> Runtime:
 
 def compose(settings: Settings) -> Runtime:
     """A runtime of these settings: folder and files locally, S3 and CloudWatch on AWS."""
-    store, sink = (_local if settings.data is not None else _aws)(settings)
+    store, sink = object_store(settings), _sink(settings)
     allow = AllowList.parse(settings.allow, allow_folders=settings.data is not None)
     warm = WarmSnapshots(
         store=store,
@@ -64,22 +76,44 @@ def compose(settings: Settings) -> Runtime:
         ttl=settings.snapshot_ttl,
         max_bytes=settings.warm_bytes,
     )
-    return Runtime(settings, store, warm, allow, sink, log_tracebacks=settings.data is not None)
+    runtime = Runtime(
+        settings, store, warm, allow, sink, queue=_queue(settings), log_tracebacks=settings.data is not None
+    )
+    warm.on_missing = runtime.want_index
+    warm.on_refused = lambda index, reason: runtime.want_index(index)
+    return runtime
 
 
-def _local(settings: Settings) -> tuple[ObjectStore, RecordSink]:
-    from lamina.stores.folder import FolderStore  # each side imports its own adapters: a cold start pays for them
-    from lamina.telemetry.files import FileSink
+def object_store(settings: Settings) -> ObjectStore:
+    """The store of a deployment: a folder locally, a bucket on AWS. Raises ValueError where neither is set."""
+    if settings.data is not None:
+        from lamina.stores.folder import FolderStore  # each side imports its own adapters: a cold start pays
 
-    if settings.data is None:
-        raise ValueError("LAMINA_DATA is not set")
-    return FolderStore(settings.data / "store"), FileSink(settings.data / "telemetry")
-
-
-def _aws(settings: Settings) -> tuple[ObjectStore, RecordSink]:
-    from lamina.runtime.metrics import MetricsSink
-    from lamina.stores.s3 import S3Store, make_client
-
+        return FolderStore(settings.data / "store")
     if settings.bucket is None:
         raise ValueError("neither LAMINA_BUCKET nor LAMINA_DATA is set: nowhere to read an index from")
-    return S3Store(make_client("s3"), settings.bucket), MetricsSink()
+    from lamina.stores.s3 import S3Store, make_client
+
+    return S3Store(make_client("s3"), settings.bucket)
+
+
+def _sink(settings: Settings) -> RecordSink:
+    if settings.data is not None:
+        from lamina.telemetry.files import FileSink
+
+        return FileSink(settings.data / "telemetry")
+    from lamina.runtime.metrics import MetricsSink
+
+    return MetricsSink()
+
+
+def _queue(settings: Settings) -> BuildQueue | None:
+    """Where a missing index is asked for; nowhere where nothing is said of an indexer or a baseline."""
+    if settings.indexer_function is not None:
+        return LambdaBuilds(settings.indexer_function)
+    if settings.data is None or settings.baseline is None:
+        return None
+    from lamina.runtime.builds import ThreadedBuilds  # the parser behind it is not for a cold start on AWS
+    from lamina.runtime.indexer_wiring import builder
+
+    return ThreadedBuilds(builder(settings))

@@ -1,0 +1,5 @@
+"""The Lambda function `indexer`."""
+
+from lamina.runtime.indexer import indexer
+
+handler = indexer()

@@ -1,0 +1,270 @@
+"""The tables of the documentation, from the code that they describe: `python -m lamina.local.reference docs`.
+
+A page holds `<!-- generated: NAME ARGUMENT -->` … `<!-- end -->`; what stands between is replaced.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic.fields import FieldInfo
+
+from lamina.actions.registry import ACTIONS
+from lamina.contract.disclosure import CAPS, Flag
+from lamina.contract.errors import CATALOGUE
+from lamina.contract.filters import AUDIENCES, EXPOSURES, KINDS, TIERS
+from lamina.contract.request import ListRequest
+from lamina.contract.schema import Schema, request_schema
+from lamina.corpus.config import KnowledgeBaseSettings
+from lamina.corpus.kinds import DEFAULT_PREFIXES
+from lamina.governance.manifest import required_files
+from lamina.local.deployment import TEMPLATE
+from lamina.local.field_meanings import MEANINGS
+from lamina.local.template import load
+from lamina.runtime.settings import Settings
+
+_BLOCK = re.compile(r"(<!-- generated: ([a-z-]+)(?: ([a-z_-]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
+_OPENING = re.compile(r"<!-- generated:")
+
+_TIERS: Mapping[Flag | None, str] = {
+    None: "`uri` and `title`, always",
+    Flag.BLOCKQUOTE: "the one-paragraph blockquote under the H1",
+    Flag.METADATA: "the whole frontmatter",
+    Flag.SUMMARY: "the `## Summary` section",
+    Flag.BODY: "the whole document after its frontmatter",
+}
+
+
+class UnknownTable(ValueError):  # noqa: N818
+    """A page asks for a table that there is none of, or does not say where it ends."""
+
+
+def rendered(text: str) -> str:
+    """The page with its tables written anew. Raises UnknownTable."""
+
+    def table(block: re.Match[str]) -> str:
+        opening, name, argument, closing = block.groups()
+        try:
+            lines = _TABLES[name](argument) if argument else _PLAIN_TABLES[name]()
+        except KeyError as error:
+            raise UnknownTable(f"{name} {argument or ''}: {error} is unknown") from error
+        return "\n".join((opening.rstrip(), *lines, closing))
+
+    if len(_OPENING.findall(text)) != len(_BLOCK.findall(text)):
+        raise UnknownTable("a generated part is not closed by <!-- end -->")
+    return _BLOCK.sub(table, text)
+
+
+def pages(paths: Iterable[Path]) -> list[Path]:
+    """The Markdown files among the paths and in the folders among them."""
+    return sorted(page for path in paths for page in (path.rglob("*.md") if path.is_dir() else (path,)))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Rewrites pages where they are; the arguments are files and folders."""
+    for page in pages(map(Path, arguments)):
+        before = page.read_text("utf-8")
+        after = rendered(before)
+        if after != before:
+            page.write_text(after, "utf-8")
+            print(f"{page}: written")
+    return 0
+
+
+def _parameters(action: str) -> list[str]:
+    model = ACTIONS[action].request
+    properties = request_schema(model)["properties"]
+    first = [name for name in (model.main, "input", "disclosure") if name in properties]
+    old = [name for name, one in properties.items() if one.get("deprecated")]
+    names = [*first, *(name for name in properties if name not in (*first, *old)), *old]
+    rows = []
+    for name in names:
+        one = properties[name]
+        meaning = f"Deprecated. {one['description']}" if one.get("deprecated") else one["description"]
+        default = "required" if name == model.main else _default(one.get("default"))
+        rows.append((f"`{name}`", _type(one), default, meaning))
+    return _table(("Parameter", "Type", "Default", "What it does"), rows)
+
+
+def _flags(action: str) -> list[str]:
+    model = ACTIONS[action].request
+    if issubclass(model, ListRequest):
+        known = (None, *model.permitted)
+        rows = [(_flag(flag), _TIERS[flag], str(CAPS[flag])) for flag in known]
+        return _table(("Flag", "Adds to each document", "Largest `limit`"), rows)
+    return _table(("Flag", "Adds to the document"), [(_flag(flag), _TIERS[flag]) for flag in model.permitted])
+
+
+def _fields(action: str) -> list[str]:
+    tiers = {str(flag): text for flag, text in _TIERS.items()}
+    rows = []
+    for name, one, presence in _leaves(ACTIONS[action].schema()):
+        dotted = name.replace("[]", "")
+        meaning = one.get("description") or tiers.get(dotted.removeprefix("data.")) or MEANINGS[dotted]
+        rows.append((f"`{name}`", _type(one), presence, meaning))
+    return _table(("Field", "Type", "Present", "Meaning"), rows)
+
+
+def _leaves(schema: Schema, prefix: str = "", condition: str = "always") -> Iterable[tuple[str, Schema, str]]:
+    """Each field of an answer with its dotted name, its schema and when it is there."""
+    for name, one in schema["properties"].items():
+        presence = condition if name in schema.get("required", ()) else "when it applies"
+        if name in map(str, Flag):
+            presence = "when asked for"
+        items = one.get("items", {})
+        if "properties" in items and name != "supersession_chain":
+            yield from _leaves(items, f"{prefix}{name}[].", presence)
+        elif "properties" in one:
+            yield from _leaves(one, f"{prefix}{name}.", presence)
+        else:
+            yield f"{prefix}{name}", one, presence
+
+
+def _actions() -> list[str]:
+    rows = []
+    for action in ACTIONS.values():
+        if not action.request.permitted:
+            continue
+        default = request_schema(action.request)["properties"]["disclosure"]["default"]
+        flags = ", ".join(f"`{flag}`" for flag in action.request.permitted)
+        link = f"[`{action.name}`](docs/actions/{action.name}.md)"
+        main_argument = f"`{action.request.main}`" if action.request.main else "nothing"
+        rows.append((link, main_argument, action.purpose, _default(default), flags))
+    return _table(
+        ("Action", "Asked with", "What it answers", "Default `disclosure`", "Permitted flags"), rows
+    )
+
+
+def _disclosure() -> list[str]:
+    rows = []
+    for flag, cap in CAPS.items():
+        where = [name for name, one in ACTIONS.items() if (flag or Flag.METADATA) in one.request.permitted]
+        rows.append((_flag(flag), _TIERS[flag], str(cap), ", ".join(where)))
+    return _table(("Flag", "Adds to each document", "Most documents per response", "Permitted on"), rows)
+
+
+def _errors() -> list[str]:
+    rows = [
+        (f"`{kind.code}`", str(kind.http_status), f"{kind.retry_after} s" if kind.retry_after else "",
+         kind.meaning, kind.remedy)
+        for kind in CATALOGUE.values()
+    ]  # fmt: skip
+    return _table(("Code", "HTTP", "Retry-After", "What it means", "What to do"), rows)
+
+
+def _settings() -> list[str]:
+    rows = [
+        (f"`LAMINA_{name.upper()}`", _default(_value(field)), field.description or "")
+        for name, field in Settings.model_fields.items()
+    ]
+    return _table(("Variable", "Default", "What it decides"), rows)
+
+
+def _knowledge_base_settings() -> list[str]:
+    rows = [
+        (f"`{name}`", _default(_value(field)), field.description or "")
+        for name, field in KnowledgeBaseSettings.model_fields.items()
+    ]
+    return _table(("Key", "Default", "What it decides"), rows)
+
+
+def _prefixes() -> list[str]:
+    rows = [(f"`{path}`", str(kind)) for path, kind in DEFAULT_PREFIXES.items()]
+    return _table(("Path begins with", "Kind"), rows)
+
+
+def _canonical_values() -> list[str]:
+    values = {"audience": AUDIENCES, "exposure": EXPOSURES, "tier": TIERS, "kind": tuple(KINDS)}
+    rows = [(f"`{name}`", ", ".join(map(str, of))) for name, of in values.items()]
+    return _table(("Field", "Values"), rows)
+
+
+def _governance() -> list[str]:
+    rows = [(f"`{one.path}`", one.purpose, ", ".join(one.needed_by)) for one in required_files()]
+    return _table(("File", "What it is for", "Needed by"), rows)
+
+
+def _template_parameters() -> list[str]:
+    rows = [
+        (f"`{name}`", _default(one.get("Default")), one.get("Description", ""))
+        for name, one in load(TEMPLATE)["Parameters"].items()
+    ]
+    return _table(("Parameter", "Default", "What it is"), rows)
+
+
+_TABLES: Mapping[str, Callable[[str], list[str]]] = {
+    "parameters": _parameters,
+    "flags": _flags,
+    "fields": _fields,
+}
+_PLAIN_TABLES: Mapping[str, Callable[[], list[str]]] = {
+    "actions": _actions,
+    "disclosure": _disclosure,
+    "errors": _errors,
+    "settings": _settings,
+    "knowledge-base-settings": _knowledge_base_settings,
+    "prefixes": _prefixes,
+    "canonical-values": _canonical_values,
+    "governance": _governance,
+    "template-parameters": _template_parameters,
+}
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    cells = [head, ["---"] * len(head), *rows]
+    return ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in cells]
+
+
+def _type(schema: Schema) -> str:
+    """A schema's type in a reader's words."""
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if "enum" in schema:
+        return ", ".join(f"`{value}`" for value in schema["enum"])
+    names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+    if "array" in names:
+        items = schema["items"]
+        return f"list of {_type(items)}" if "enum" in items else f"list of {_PLURALS[items['type']]}"
+    words = " or ".join(_WORDS[name] for name in names)
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if least is not None and most is not None:
+        return f"{words}, {least} to {most}"
+    return f"{words}, at least {least}" if least is not None else words
+
+
+_WORDS = {
+    "string": "text",
+    "integer": "whole number",
+    "number": "number",
+    "boolean": "true or false",
+    "object": "object",
+    "null": "null",
+}
+_PLURALS = {"string": "texts", "integer": "whole numbers", "object": "objects"}
+
+
+def _flag(flag: Flag | None) -> str:
+    return "none" if flag is None else f"`{flag}`"
+
+
+def _value(field: FieldInfo) -> Any:
+    return field.get_default(call_default_factory=True, validated_data={})
+
+
+def _default(value: Any) -> str:
+    if value is None or value == "":
+        return "none"
+    if isinstance(value, bool):
+        return "`true`" if value else "`false`"
+    if isinstance(value, list | tuple):
+        return f"`{json.dumps(list(value))}`"
+    return f"`{value}`" if value != {} else "none"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,162 @@
+"""Builds on demand: who asks for one, who runs it, and that only one runs however many ask."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from lamina.contract.ports import AlreadyExists, ObjectStore, SourceUnavailable, StoreUnavailable
+from lamina.index.build import Progress
+from lamina.runtime.catalogue import index_name, lease_key, settings_key
+from lamina.runtime.feeds import SourceOpener
+from lamina.runtime.indexing import Built, Feed, Indexer
+from lamina.sources.address import Address, AllowedKnowledgeBase, AllowList
+
+logger = logging.getLogger(__name__)
+
+# A lease is renewed while its owner lives; after a crash the next build waits no longer than this.
+LEASE_SECONDS = 60
+RENEW_SECONDS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Builder:
+    """Builds the indexes of a deployment, each under a lease."""
+
+    store: ObjectStore
+    indexer: Indexer
+    opener: SourceOpener
+    baseline: Address
+    allow: AllowList
+    clock: Callable[[], float] = time.time
+
+    def build(
+        self, wanted: AllowedKnowledgeBase | None, progress: Progress = lambda done, total: None
+    ) -> Built | None:
+        """Brings one index up to date; None where another build of it is under way.
+
+        Raises SourceUnavailable, StoreUnavailable; the index then stays as it was.
+        """
+        name = index_name(wanted.name if wanted else None)
+        with self._lease(name) as mine:
+            if not mine:
+                logger.info("%s: another build is under way", name)
+                return None
+            return self.indexer.index(
+                wanted.name if wanted else None,
+                Feed(self.opener.open(self.baseline), self._settings(index_name(None))),
+                Feed(self.opener.open(wanted.address), self._settings(name)) if wanted else None,
+                progress,
+            )
+
+    def refresh(self, report: Callable[[str, Built | None, str | None], None]) -> None:
+        """Every named index in turn; what fails is reported and does not stop the rest."""
+        for wanted in (None, *self.allow.named):
+            name = wanted.name if wanted else "baseline"
+            try:
+                report(name, self.build(wanted), None)
+            except SourceUnavailable as error:
+                report(name, None, error.reason)
+            except StoreUnavailable as error:
+                report(name, None, str(error))
+
+    def named(self, address: str | None) -> AllowedKnowledgeBase | None:
+        """The knowledge base of an address. Raises KNOWLEDGE_BASE_NOT_ALLOWED."""
+        return None if address is None else self.allow.resolve(address)
+
+    def _settings(self, name: str) -> str | None:
+        """What the operator lays over a knowledge base's own settings."""
+        stored = self.store.get(settings_key(name))
+        return None if stored is None else stored.content.decode("utf-8", "replace")
+
+    @contextmanager
+    def _lease(self, name: str) -> Iterator[bool]:
+        """Whether this build is the one that runs; held until the block ends, renewed while it lasts."""
+        key, owner = lease_key(name), secrets.token_hex(8)
+        if not self._take(key, owner):
+            yield False
+            return
+        ended = threading.Event()
+        renewal = threading.Thread(target=self._renew, args=(key, owner, ended), daemon=True)
+        renewal.start()
+        try:
+            yield True
+        finally:
+            ended.set()
+            renewal.join()
+            self._release(key, owner)
+
+    def _take(self, key: str, owner: str) -> bool:
+        now = self.clock()
+        try:
+            stored = self.store.get(key)
+            if stored is None:
+                self.store.create(key, _lease(owner, now))
+            elif _until(stored.content) > now and _owner(stored.content) != owner:
+                return False
+            else:
+                self.store.replace(key, _lease(owner, now), version=stored.version)
+        except AlreadyExists:
+            return False
+        return True
+
+    def _renew(self, key: str, owner: str, ended: threading.Event) -> None:
+        while not ended.wait(RENEW_SECONDS):
+            try:
+                self._take(key, owner)
+            except StoreUnavailable as error:
+                logger.warning("a lease is not renewed: %s", error)
+
+    def _release(self, key: str, owner: str) -> None:
+        try:
+            stored = self.store.get(key)
+            if stored is not None and _owner(stored.content) == owner:
+                self.store.delete(key)
+        except StoreUnavailable as error:
+            logger.warning("a lease is not released and runs out by itself: %s", error)
+
+
+@dataclass(slots=True)
+class ThreadedBuilds:
+    """A queue that builds in a thread of this process: for one's own machine."""
+
+    builder: Builder
+
+    def ask(self, address: str | None) -> None:
+        """Starts a build, unless one runs."""
+        threading.Thread(target=self._run, args=(address,), daemon=True).start()
+
+    def _run(self, address: str | None) -> None:
+        try:
+            self.builder.build(self.builder.named(address))
+        except (SourceUnavailable, StoreUnavailable) as error:
+            logger.warning("a build on demand failed: %s", error)
+
+
+def _lease(owner: str, now: float) -> bytes:
+    return json.dumps({"owner": owner, "until": now + LEASE_SECONDS}).encode()
+
+
+def _fields(content: bytes) -> dict[str, Any]:
+    """A lease's fields; a damaged lease is nobody's and over."""
+    try:
+        fields = json.loads(content)
+    except ValueError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
+
+
+def _owner(content: bytes) -> object:
+    return _fields(content).get("owner")
+
+
+def _until(content: bytes) -> float:
+    until = _fields(content).get("until")
+    return float(until) if isinstance(until, int | float) else 0.0

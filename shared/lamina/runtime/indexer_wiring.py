@@ -1,0 +1,58 @@
+"""The composition root of the indexer, whose parser and sources no other function imports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
+from lamina.runtime.builds import Builder, ThreadedBuilds
+from lamina.runtime.feeds import SourceOpener
+from lamina.runtime.indexing import Indexer
+from lamina.runtime.settings import Settings
+from lamina.runtime.signing import secret_of, signing_key_of
+from lamina.runtime.wiring import object_store
+from lamina.sources.address import AllowList, parse_address
+
+
+@dataclass(frozen=True, slots=True)
+class IndexerRuntime:
+    """What the indexer needs."""
+
+    builder: Builder
+    queue: BuildQueue
+    webhook_secret: Callable[[], bytes | None]
+
+
+@cache
+def wire_indexer() -> IndexerRuntime:
+    """The indexer's runtime of this process."""
+    return compose_indexer(Settings.of(os.environ))
+
+
+def compose_indexer(settings: Settings) -> IndexerRuntime:
+    """The indexer of these settings."""
+    made = builder(settings)
+    name = settings.indexer_function
+    queue: BuildQueue = ThreadedBuilds(made) if name is None else LambdaBuilds(name)
+    return IndexerRuntime(made, queue, secret_of(settings, settings.webhook_secret, "webhook.secret"))
+
+
+def builder(settings: Settings) -> Builder:
+    """What builds the indexes of a deployment."""
+    local, store = settings.data is not None, object_store(settings)
+    github = secret_of(settings, settings.github_secret, "github.token")
+
+    def token() -> str | None:
+        found = github() if not local else (os.environ.get("GITHUB_TOKEN") or "").encode() or github()
+        return found.decode().strip() or None if found else None
+
+    return Builder(
+        store,
+        Indexer(store, signing_key_of(settings)),
+        SourceOpener(token),
+        parse_address(settings.baseline or "", allow_folders=local),
+        AllowList.parse(settings.allow, allow_folders=local),
+    )

@@ -1,0 +1,120 @@
+"""What the tests share: the sample and the real corpora, indexed once a session, and every door to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import pytest
+from tests.corpora import REAL, SAMPLES, Deployed, Fact, facts, unpacked, write
+from tests.doors import DOORS, Door, Reply, running_gateway
+
+Files = Mapping[str, str | bytes]
+
+
+class Ask(Protocol):
+    """Calls an action with arguments."""
+
+    def __call__(self, action: str, /, **arguments: Any) -> Reply: ...
+
+
+class Deploy(Protocol):
+    """Writes and indexes a small corpus."""
+
+    def __call__(self, files: Files, /, **overlays: Files) -> Deployed: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A deployment with what the contract's checks need to know of it; `overlay` is the name of its only one."""
+
+    deployed: Deployed
+    overlay: str
+    scheme: str
+    query: str
+    task: str
+    facts: tuple[Fact, ...]
+
+
+@pytest.fixture(scope="session")
+def sample(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The sample knowledge base and the project laid over it."""
+    deployed = Deployed(
+        tmp_path_factory.mktemp("sample"),
+        SAMPLES / "handbook",
+        {"gauge-firmware": SAMPLES / "gauge-firmware"},
+    )
+    deployed.index()
+    known = tuple(facts(deployed.baseline, "rill", ignored="templates/"))
+    return Corpus(deployed, "gauge-firmware", "rill", "gauge battery", "Write a notice about a flood", known)
+
+
+@pytest.fixture(scope="session")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The two real repositories; tests that need them skip where they are not at hand."""
+    if not REAL.is_dir():
+        pytest.skip("the real corpora are not at hand")
+    folder = tmp_path_factory.mktemp("real")
+    deployed = Deployed(
+        folder / "data",
+        unpacked("klappy.dev-2026-04-28.tar.gz", folder / "baseline"),
+        {"ptx": unpacked("ptxprint-mcp-2026-04-28.tar.gz", folder / "overlay")},
+    )
+    deployed.index()
+    known = tuple(facts(deployed.baseline, "klappy"))
+    return Corpus(deployed, "ptx", "klappy", "definition of done", "Write an essay about evidence", known)
+
+
+@pytest.fixture(scope="session", params=["sample", "real"])
+def corpus(request: pytest.FixtureRequest) -> Corpus:
+    """Each corpus in turn."""
+    found: Corpus = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture(scope="session")
+def gateway() -> Iterator[tuple[str, int]]:
+    """The address of the local gateway."""
+    with running_gateway() as address:
+        yield address
+
+
+@pytest.fixture(scope="session", params=DOORS)
+def door(request: pytest.FixtureRequest, gateway: tuple[str, int]) -> Door:
+    """Each door in turn."""
+    return DOORS[request.param](gateway)
+
+
+@pytest.fixture
+def ask(corpus: Corpus, door: Door) -> Ask:
+    """A call to each corpus over each door."""
+    return lambda action, /, **arguments: door.call(corpus.deployed, action, arguments)
+
+
+@pytest.fixture
+def deploy(tmp_path: Path) -> Deploy:
+    """A factory of small corpora: files by path, overlays by name."""
+
+    def made(files: Files, /, **overlays: Files) -> Deployed:
+        deployed = Deployed(
+            tmp_path / "data",
+            write(tmp_path / "baseline", files),
+            {name: write(tmp_path / f"overlay-{name}", content) for name, content in overlays.items()},
+        )
+        deployed.index()
+        return deployed
+
+    return made
+
+
+@pytest.fixture
+def asking() -> Callable[[Deployed], Ask]:
+    """Calls to a deployment by direct invocation, for behaviour that has nothing to do with the door."""
+
+    def of(deployed: Deployed) -> Ask:
+        direct = DOORS["direct"](("", 0))
+        return lambda action, /, **arguments: direct.call(deployed, action, arguments)
+
+    return of
