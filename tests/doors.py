@@ -94,7 +94,7 @@ DOORS: Mapping[str, Callable[[tuple[str, int]], Door]] = {
 @cache
 def handler_of(function: str) -> Handler:
     """The handler in `functions/{function}/app.py`."""
-    return load_handler(CHECKOUT / "functions" / function, "app.handler")
+    return load_handler(CHECKOUT / "functions" / function.replace("-", "_"), "app.handler")
 
 
 def stand_before(deployed: Deployed) -> None:

@@ -50,7 +50,7 @@ def examples_of(page: Path) -> list[Example]:
         line = text.count("\n", 0, block.start()) + 1
         for part in re.split(r"^\$ ", block[1], flags=re.MULTILINE)[1:]:
             first, *rest = part.splitlines()
-            more = [one.removeprefix("> ").removeprefix(">") for one in rest if one.startswith(">")]
+            more = [re.sub(r"^> ?", "", one) for one in rest if one.startswith(">")]
             answer = "\n".join(one for one in rest if not one.startswith(">"))
             found.append(Example(page, line, "\n".join((first, *more)), answer.strip()))
     return found

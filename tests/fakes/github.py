@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import ssl
 import tarfile
 import threading
 import time
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
 OTHER_SHA = "89abcdef0123456789abcdef0123456789abcdef"
@@ -56,7 +58,8 @@ class Host:
 class FakeGitHub:
     """The API on one port, archives on another, so that they are two origins."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.repositories: dict[str, Repository] = {}
         self.api = Host()
         self.archives = Host()
@@ -88,12 +91,15 @@ class FakeGitHub:
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         server.daemon_threads = True
-        host.url = f"http://127.0.0.1:{server.server_address[1]}"
+        if self._tls:
+            server.socket = self._tls.wrap_socket(server.socket, server_side=True)
+        scheme = "https" if self._tls else "http"
+        host.url = f"{scheme}://127.0.0.1:{server.server_address[1]}"
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
         return server
 
     def _api_reply(self, request: Request) -> Reply:
-        _, _, owner, name, action, *rest = request.path.split("/")
+        _, _, owner, name, action, *rest = (unquote(part) for part in request.path.split("/"))
         repository = self.repositories.get(f"{owner}/{name}")
         if repository is None or not _may_read(repository, request):
             return Reply(404, body=b'{"message": "Not Found"}')
@@ -153,14 +159,10 @@ class Entry:
 def tarball(entries: Iterable[Entry], top: str = "owner-repo-0123456") -> bytes:
     """A gzipped archive like GitHub's: a comment with the commit, then all entries below one folder."""
     packed = io.BytesIO()
-    with tarfile.open(
-        fileobj=packed, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"comment": SHA}
-    ) as archive:
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT, pax_headers={"comment": SHA}) as archive:
         for entry in (Entry(top, type=tarfile.DIRTYPE), *entries):
             is_top = entry.name == top
-            name = (
-                entry.name.decode("utf-8", "surrogateescape") if isinstance(entry.name, bytes) else entry.name
-            )
+            name = entry.name.decode("utf-8", "surrogateescape") if isinstance(entry.name, bytes) else entry.name
             member = tarfile.TarInfo(name if is_top or name.startswith("^") else f"{top}/{name}")
             member.name = member.name.removeprefix("^")
             member.type, member.linkname, member.size = entry.type, entry.target, len(entry.content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
 
@@ -103,3 +104,127 @@ class Source(Protocol):
 
 
 Headers = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceSeal:
+    """What a knowledge workspace stands at.
+
+    `workspace` is its GUID, `head` a digest that chains every accepted change, `manifest` the digest of its
+    sealed sources. `publishing` is the path of an accepted note that may not be among the files yet.
+    """
+
+    workspace: str
+    sequence: int
+    head: str
+    manifest: str
+    publishing: str | None = None
+
+
+class ProposalStatus(StrEnum):
+    """Where a proposal stands; the last two are final."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalDraft:
+    """A proposal that has no number yet. `payload` is canonical JSON, kept as it is.
+
+    `owner` is who may review it, `key` what a repetition is known by among the owner's, `proposed_at` ISO 8601.
+    """
+
+    owner: str
+    key: str
+    payload: str
+    proposed_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A row of the queue. `path` and `head` say what accepting it published, and which head that made."""
+
+    id: int
+    owner: str
+    key: str
+    payload: str
+    proposed_at: str
+    status: ProposalStatus = ProposalStatus.PENDING
+    path: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """One decision, known by (pending id, transition); `detail` is canonical JSON, `at` ISO 8601."""
+
+    pending_id: int
+    transition: str
+    at: str
+    by: str
+    detail: str
+
+
+class Commit(StrEnum):
+    """What became of a conditional commit; only `done` has changed anything."""
+
+    DONE = "done"
+    ROW_CHANGED = "row changed"
+    HEAD_MOVED = "head moved"
+
+
+class TooManyWaiting(Exception):  # noqa: N818
+    """As many proposals wait as may."""
+
+
+class KnowledgeLedger(Protocol):
+    """Seal, queue and audit trail of one workspace. Every method raises StoreUnavailable, and is atomic by itself."""
+
+    def seal(self) -> WorkspaceSeal | None:
+        """The current seal, None before the workspace is initialised."""
+
+    def replace_seal(self, seal: WorkspaceSeal, *, over: str | None) -> bool:
+        """Writes the seal if the head still is `over` (None: there is no seal yet), and says whether it did."""
+
+    def published(self, head: str) -> None:
+        """Notes that nothing is left to publish of `head`; nothing happens where the head has moved."""
+
+    def add(self, draft: ProposalDraft, *, most_waiting: int) -> tuple[Proposal, bool]:
+        """The row of the draft's owner and key, and whether it is new. Raises TooManyWaiting for a new one."""
+
+    def proposal(self, number: int) -> Proposal | None:
+        """The row of that number."""
+
+    def waiting(self) -> Iterator[Proposal]:
+        """The pending rows by number."""
+
+    def append(self, entry: AuditEntry) -> None:
+        """Adds an entry; one of the same pending id and transition stays as it is."""
+
+    def audit(self) -> Iterator[AuditEntry]:
+        """Every entry by pending id, in the order of appending within one."""
+
+    def commit(self, decided: Proposal, *, seal: WorkspaceSeal | None = None, over: str | None = None) -> Commit:
+        """Writes a decided row over the same row still pending, with its payload unchanged.
+
+        With `seal`, also replaces the seal whose head is `over`; both or nothing.
+        """
+
+
+class NoteFolder(Protocol):
+    """Where accepted notes become files of the workspace. Any ObjectStore is one."""
+
+    def get(self, key: str) -> StoredObject | None:
+        """The file at a path, or None."""
+
+    def create(self, key: str, content: bytes) -> None:
+        """Writes a file that must not exist yet; AlreadyExists if it does. Readers see all or nothing."""
+
+
+class BodyLimit(Protocol):
+    """How many bodies a caller may read in a minute."""
+
+    def spend(self, caller: str, amount: int) -> None:
+        """Counts `amount` bodies. Raises LaminaError RATE_LIMITED where that is over the limit."""

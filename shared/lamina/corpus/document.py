@@ -11,7 +11,7 @@ from typing import Any
 
 from lamina.contract.ids import sha256_hex, without_suffix
 from lamina.contract.tokens import count_each
-from lamina.corpus.frontmatter import split
+from lamina.corpus.frontmatter import Frontmatter, split
 from lamina.corpus.kinds import is_kind
 from lamina.corpus.markdown import Heading, outline
 
@@ -105,7 +105,7 @@ def parse(path: str, content: bytes) -> Document:
         invalidated=superseded_by is not None
         or _boolean(metadata.get("invalidated")) is True
         or str(metadata.get("status", "")).casefold() in _INVALID_STATUSES,
-        problems=(*parts.problems, *_problems(parts.metadata), *shape.problems),
+        problems=(*parts.problems, *_problems(parts), *shape.problems),
     )
 
 
@@ -125,9 +125,10 @@ def uri_of_path(path: str, scheme: str) -> str:
     return f"{scheme}://{without_suffix(path)}"
 
 
-def _problems(metadata: dict[str, Any] | None) -> tuple[str, ...]:
+def _problems(parts: Frontmatter) -> tuple[str, ...]:
+    metadata = parts.metadata
     if metadata is None:
-        return ("no frontmatter",)
+        return () if parts.problems else ("no frontmatter",)
     missing = [axis for axis in ("audience", "exposure", "tier") if metadata.get(axis) is None]
     problems = [f"frontmatter lacks {', '.join(missing)}"] if missing else []
     if (kind := metadata.get("kind")) is not None and not is_kind(kind):

@@ -24,20 +24,40 @@ class Frontmatter:
     problems: tuple[str, ...] = ()
 
 
+# Beside its own errors, PyYAML lets those of a scalar that does not fit its tag through, as in `!!bool maybe`.
+_NOT_YAML = (
+    yaml.YAMLError,
+    ValueError,
+    ArithmeticError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)
+
+
 class _TooLarge(Exception):  # noqa: N818
     """A value passes the bounds of depth or size."""
 
 
 class _Loader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
-    """Safe YAML that notes repeated keys instead of dropping them unseen."""
+    """Safe YAML that notes repeated keys instead of dropping them unseen, and bounds what merge keys expand to."""
 
     def __init__(self, stream: str) -> None:
         super().__init__(stream)
         self.repeated: list[str] = []
+        self._pairs = 0
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        super().flatten_mapping(node)
+        self._pairs += len(node.value)
+        if self._pairs > MAX_VALUES:
+            raise _TooLarge
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         seen: set[str] = set()
-        for key_node, _ in node.value:
+        # A tag can claim that something else is a mapping; the base class tells.
+        for key_node, _ in node.value if isinstance(node, yaml.MappingNode) else ():
             if isinstance(key_node, yaml.ScalarNode):
                 if key_node.value in seen:
                     self.repeated.append(key_node.value)
@@ -52,23 +72,28 @@ def split(text: str) -> Frontmatter:
     if block is None:
         return Frontmatter(None, text, ("frontmatter is not closed",) if body is None else ())
     assert body is not None  # noqa: S101 - _fences gives both or a None block
-    loader = _Loader(block)
     try:
-        loaded = loader.get_single_data()
-    except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
-        return Frontmatter(None, body, (f"frontmatter is not valid YAML: {_where(error)}",))
-    finally:
-        loader.dispose()
-    if loaded is None:
-        return Frontmatter({}, body)
-    if not isinstance(loaded, dict):
-        return Frontmatter(None, body, ("frontmatter is not a mapping",))
-    problems = tuple(f"frontmatter repeats the key {key!r}; the last one counts" for key in loader.repeated)
-    try:
+        loaded, repeated = _load(block)
+        if loaded is None:
+            return Frontmatter({}, body)
+        if not isinstance(loaded, dict):
+            return Frontmatter(None, body, ("frontmatter is not a mapping",))
         metadata = _as_json(loaded, MAX_DEPTH, [MAX_VALUES])
+    except _NOT_YAML as error:
+        return Frontmatter(None, body, (f"frontmatter is not valid YAML: {_where(error)}",))
     except _TooLarge:
         return Frontmatter(None, body, ("frontmatter is nested too deep or too large",))
+    problems = tuple(f"frontmatter repeats the key {key!r}; the last one counts" for key in repeated)
     return Frontmatter(metadata, body, problems)
+
+
+def _load(block: str) -> tuple[Any, list[str]]:
+    """What the block says, and its repeated keys."""
+    loader = _Loader(block)
+    try:
+        return loader.get_single_data(), loader.repeated
+    finally:
+        loader.dispose()
 
 
 def _fences(text: str) -> tuple[str | None, str | None]:
@@ -98,12 +123,15 @@ def _as_json(value: Any, depth: int, budget: list[int]) -> Any:
         raise _TooLarge
     if isinstance(value, dict):
         return {_key(key): _as_json(item, depth - 1, budget) for key, item in value.items()}
-    if isinstance(value, list | tuple | set):
+    if isinstance(value, set):
+        value = sorted(value, key=repr)  # a set has no order that two processes share
+    if isinstance(value, list | tuple):
         return [_as_json(item, depth - 1, budget) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, int) and abs(value) >= 2**63:
-        return str(value)  # many JSON readers lose digits past 64 bits
+        # Many JSON readers lose digits past 64 bits; Python itself writes only so many decimal ones.
+        return str(value) if value.bit_length() < 4096 else hex(value)
     if value is None or isinstance(value, bool | int):
         return value
     return _text(value)

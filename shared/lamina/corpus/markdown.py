@@ -51,10 +51,10 @@ def outline(body: str) -> Outline:
     ]
     headings: list[Heading] = []
     used: dict[str, int] = {}
-    for number, (level, source, start, _, _) in enumerate(marks):
-        after = (other_start for other, _, other_start, _, _ in marks[number + 1 :] if other <= level)
+    ends = _section_ends([(level, start) for level, _, start, _, _ in marks], len(body))
+    for (level, source, start, _, _), end in zip(marks, ends, strict=True):
         text = plain_text(source)
-        headings.append(Heading(level, text, _unique(slug(text), used), start, next(after, len(body))))
+        headings.append(Heading(level, text, _unique(slug(text), used), start, end))
 
     first_h1 = next((number for number, heading in enumerate(headings) if heading.level == 1), None)
     return Outline(
@@ -97,6 +97,17 @@ def _line_offsets(body: str) -> list[int]:
 def _span(token: Token, lines: list[int]) -> tuple[int, int]:
     first, last = token.map or [0, 0]
     return lines[min(first, len(lines) - 1)], lines[min(last, len(lines) - 1)]
+
+
+def _section_ends(marks: list[tuple[int, int]], body_end: int) -> list[int]:
+    """For each (level, start): where the next heading of its level or a higher one starts, else the body's end."""
+    ends = [body_end] * len(marks)
+    still_open: list[int] = []
+    for number, (level, start) in enumerate(marks):
+        while still_open and marks[still_open[-1]][0] >= level:
+            ends[still_open.pop()] = start
+        still_open.append(number)
+    return ends
 
 
 def _blockquote(body: str, tokens: list[Token], h1: int, lines: list[int]) -> str | None:

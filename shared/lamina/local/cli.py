@@ -58,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, command, purpose in (
         ("serve", _serve, "build the indexes and serve the whole API on this machine"),
         ("index", _index, "build the indexes without serving"),
+        ("mcp", _mcp, "serve the Model Context Protocol on standard input and output"),
     ):
         sub = commands.add_parser(name, help=purpose, description=purpose)
         sub.add_argument(
@@ -72,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
         _add_data(sub)
         if name == "serve":
             sub.add_argument("--port", type=int, default=8787)
+        if name == "mcp":
+            sub.add_argument("--knowledge-base", metavar="NAME", help="what calls search that name none")
+            sub.add_argument("--bucket", help="serve the indexes of a deployment, from its bucket on AWS")
         sub.set_defaults(command=command)
     for action in ACTIONS.values():
         _add_action(commands, action)
@@ -164,6 +168,25 @@ def _serve(arguments: argparse.Namespace) -> int:
     finally:
         stop.set()
         gateway.server_close()
+    return 0
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    from lamina.local.stdio import serve
+
+    if arguments.bucket is not None:
+        kept = {name: value for name, value in os.environ.items() if name != "LAMINA_DATA"}
+        serve(compose(Settings.of({**kept, "LAMINA_BUCKET": arguments.bucket})), arguments.knowledge_base)
+        return 0
+    if arguments.baseline or arguments.allow or arguments.settings:
+        deployment = chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings)
+    else:
+        deployment = _deployment(arguments.data)
+    indexes = _build(deployment)
+    stop = threading.Event()
+    threading.Thread(target=indexes.watch, args=(stop,), daemon=True).start()
+    serve(compose(Settings.of(deployment.environment())), arguments.knowledge_base)
+    stop.set()
     return 0
 
 

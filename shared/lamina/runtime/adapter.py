@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,10 +10,15 @@ from lamina.actions.action import Action
 from lamina.contract.disclosure import Flag
 from lamina.contract.envelope import NOT_FOUND, compact, failure
 from lamina.contract.errors import LaminaError
+from lamina.contract.ports import StoreUnavailable
 from lamina.contract.request import DocumentRequest, ListRequest
 from lamina.runtime.dispatch import Caller, Reply, dispatch
-from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.http_event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
+from lamina.runtime.limits import caller_id
+from lamina.runtime.signing import InsecureKey
 from lamina.runtime.wiring import Runtime, wire
+
+logger = logging.getLogger(__name__)
 
 _PUBLIC = "public, max-age=300, stale-while-revalidate=3600"
 _PRIVATE = "private, no-cache"
@@ -25,8 +31,8 @@ def adapt(action: Action) -> Handler:
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         runtime = wire()
-        if "httpMethod" not in event:
-            return dispatch(action, lambda: event, Caller(has_key=True), runtime).envelope
+        if not isinstance(event, Mapping) or "httpMethod" not in event:
+            return dispatch(action, lambda: arguments_of(event), Caller(has_key=True), runtime).envelope
         return respond(action, HttpRequest.of(event), runtime).event()
 
     return handler
@@ -55,12 +61,23 @@ def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpRespo
 
 
 def caller_of(request: HttpRequest, runtime: Runtime) -> Caller:
-    """Who calls; on one's own machine no key is needed."""
+    """Who calls; on one's own machine no key is needed, nor does anyone check one."""
+    local = runtime.settings.data is not None
     return Caller(
         header=request.headers.get("x-oddkit-client"),
         user_agent=request.headers.get("user-agent"),
-        has_key=request.api_key is not None or runtime.settings.data is not None,
+        has_key=request.api_key is not None or local,
+        caller_id=_caller_id(None if local else request.api_key, request.source_ip, runtime),
     )
+
+
+def _caller_id(checked_key: str | None, address: str, runtime: Runtime) -> str | None:
+    """The name that the body limit counts by. A key that nobody checked would let a caller choose a new one."""
+    try:
+        return caller_id(runtime.warm.signing_key(), checked_key, address, runtime.wall_clock())
+    except (StoreUnavailable, InsecureKey) as error:
+        logger.warning("the body limit has no key to name callers by: %s", error)
+        return None
 
 
 def method_not_allowed(request: HttpRequest, methods: tuple[str, ...]) -> LaminaError:

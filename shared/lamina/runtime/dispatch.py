@@ -26,6 +26,7 @@ from lamina.contract.ids import Revision
 from lamina.contract.request import DocumentRequest, ListRequest, RankedRequest, Request
 from lamina.contract.tokens import count_each
 from lamina.runtime.catalogue import index_name
+from lamina.runtime.limits import bodies_of
 from lamina.runtime.warm import Served
 from lamina.runtime.wiring import Runtime
 from lamina.sources.address import AllowedKnowledgeBase
@@ -36,12 +37,16 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who calls: what it says of itself, and whether API Gateway knows its key."""
+    """Who calls: what it says of itself, and whether API Gateway knows its key.
+
+    `caller_id` is the name that the body limit counts by; None is not limited.
+    """
 
     header: str | None = None
     mcp_client: str | None = None
     user_agent: str | None = None
     has_key: bool = False
+    caller_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +116,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     request = action.request.of(course.arguments)
     course.request = request
     course.knowledge_base = runtime.allowed(request.knowledge_base_url, has_key=caller.has_key)
+    runtime.body_limit.spend(caller.caller_id, bodies_of(request))
     knowledge_base = None if course.knowledge_base is None else course.knowledge_base.name
     name = index_name(knowledge_base)
     pinned = None if request.revision is None else Revision.parse(request.revision)
@@ -129,6 +135,19 @@ def _status(envelope: Envelope) -> int:
     return 409 if envelope["status"] == CIRCULAR_SUPERSESSION else 200
 
 
+def _named(course: _Course, caller: Caller, runtime: Runtime) -> tuple[str | None, bool]:
+    """The knowledge base that a call named as the allow list has it, also where the rest was wrong; is it private."""
+    given = course.arguments.get("knowledge_base_url")
+    known = course.knowledge_base
+    if known is None and given in (None, ""):
+        return None, False
+    try:
+        known = known or runtime.allowed(str(given), has_key=caller.has_key)
+    except LaminaError:
+        return NOT_ALLOWED, False
+    return (NOT_ALLOWED, False) if known is None else (known.name, known.private)
+
+
 def _record(
     action: Action,
     caller: Caller,
@@ -140,8 +159,7 @@ def _record(
     bytes_in: int,
 ) -> Record:
     request, facts, revision = course.request, course.facts, course.revision
-    named = request is not None and request.knowledge_base_url is not None
-    allowed = NOT_ALLOWED if course.knowledge_base is None else course.knowledge_base.name
+    knowledge_base, private = _named(course, caller, runtime)
     sent = json.dumps(course.arguments, ensure_ascii=False, default=str)
     label = course.arguments.get("consumer")
     consumer = consumer_of(
@@ -153,7 +171,7 @@ def _record(
         action=action.name,
         status=envelope["status"],
         error_code=envelope["error_code"] if envelope["status"] == ERROR else None,
-        knowledge_base_url=allowed if named else None,
+        knowledge_base_url=knowledge_base,
         kb_sha=None if revision is None else revision.overlay,
         baseline_sha=None if revision is None else revision.baseline,
         search_scope=str(request.scope) if isinstance(request, ListRequest) else None,
@@ -184,4 +202,5 @@ def _record(
         consumer_source=consumer.source,
         function_version=runtime.settings.version,
         document_uri=facts.document_uri,
+        private=private,
     )

@@ -74,10 +74,7 @@ class HttpRequest:
             raise LaminaError(
                 "UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json."
             )
-        value = parse_json(self.body)
-        if not isinstance(value, dict):
-            raise LaminaError("INVALID_JSON", 'the body must be one JSON object, such as {"query": "…"}.')
-        return value
+        return arguments_of(parse_json(self.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +107,17 @@ def parse_json(content: bytes) -> Any:
     try:
         value = json.loads(content.decode("utf-8"), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise LaminaError("INVALID_JSON", "the body is not valid JSON in UTF-8.") from error
-    if _depth_over(value, MAX_NESTING):
-        raise LaminaError("INVALID_JSON", f"the body nests deeper than {MAX_NESTING} levels.")
+        raise LaminaError(
+            "INVALID_JSON", "the body is not valid JSON in UTF-8. Send one JSON object, without NaN or infinity."
+        ) from error
+    return _bounded(value)
+
+
+def arguments_of(value: Any) -> dict[str, Any]:
+    """The value if it is a JSON object of bounded depth. Raises INVALID_JSON."""
+    if not isinstance(value, dict):
+        raise LaminaError("INVALID_JSON", 'the arguments must be one JSON object, such as {"query": "…"}.')
+    _bounded(value)
     return value
 
 
@@ -155,6 +160,12 @@ def _body(event: Mapping[str, Any]) -> bytes:
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
+
+
+def _bounded(value: Any) -> Any:
+    if _depth_over(value, MAX_NESTING):
+        raise LaminaError("INVALID_JSON", f"the JSON nests deeper than {MAX_NESTING} levels. Send it flatter.")
+    return value
 
 
 def _depth_over(value: Any, limit: int) -> bool:

@@ -31,6 +31,10 @@ class Settings(BaseModel):
     )
     warm_bytes: int = Field(128 * 1024 * 1024, ge=1, description="Sealed bytes of snapshots kept in memory.")
     tool_prefix: str = Field("oddkit_", description="Prefix of the MCP tools of the five actions.")
+    body_limit: int = Field(60, ge=1, description="Bodies that a caller may retrieve in a clock minute.")
+    limits_table: str | None = Field(None, description="DynamoDB table that counts them, on AWS.")
+    records_bucket: str | None = Field(None, description="S3 bucket that telemetry records arrive in, on AWS.")
+    mcp_origins: str = Field("", description="Origins whose pages may call /mcp; empty: loopback, and on AWS any https.")
     version: str = Field("local", description="Version of the deployment, for telemetry and limits.")
 
     @classmethod

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from lamina.contract.errors import LaminaError
-from lamina.contract.ports import ObjectStore
+from lamina.contract.ports import ObjectStore, RateCounter
 from lamina.governance.manifest import required_paths
 from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
+from lamina.runtime.limits import BodyLimit
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import signing_key_of
 from lamina.runtime.warm import WarmSnapshots
@@ -31,6 +32,7 @@ class Runtime:
     clock: Callable[[], float] = time.perf_counter
     wall_clock: Callable[[], float] = time.time
     queue: BuildQueue | None = None
+    body_limit: BodyLimit = field(default_factory=BodyLimit)
     log_tracebacks: bool = False
     _cold: bool = field(default=True)
     _addresses: dict[str, str | None] = field(default_factory=dict)
@@ -77,7 +79,14 @@ def compose(settings: Settings) -> Runtime:
         max_bytes=settings.warm_bytes,
     )
     runtime = Runtime(
-        settings, store, warm, allow, sink, queue=_queue(settings), log_tracebacks=settings.data is not None
+        settings,
+        store,
+        warm,
+        allow,
+        sink,
+        queue=_queue(settings),
+        body_limit=_body_limit(settings),
+        log_tracebacks=settings.data is not None,
     )
     warm.on_missing = runtime.want_index
     warm.on_refused = lambda index, reason: runtime.want_index(index)
@@ -105,6 +114,32 @@ def _sink(settings: Settings) -> RecordSink:
     from lamina.runtime.metrics import MetricsSink
 
     return MetricsSink()
+
+
+def _body_limit(settings: Settings) -> BodyLimit:
+    """The limit on bodies, counted in a file locally and in a table on AWS; a function without one counts nothing."""
+    data, table = settings.data, settings.limits_table
+
+    def counter() -> RateCounter | None:
+        if data is not None:
+            from lamina.stores.sqlite import SqliteRateCounter
+
+            return SqliteRateCounter(data / "limits.sqlite")
+        if table is None:
+            return None
+        from lamina.stores.dynamodb import DynamoRateCounter
+        from lamina.stores.s3 import make_client
+
+        # A table that does not answer must not hold up a reader for long.
+        return DynamoRateCounter(make_client("dynamodb", read_seconds=1.0, attempts=2), table)
+
+    def count_failure() -> None:
+        if data is None:
+            from lamina.runtime.metrics import count_body_limit_failure
+
+            count_body_limit_failure()
+
+    return BodyLimit(cache(counter), settings.body_limit, settings.version, on_failure=count_failure)
 
 
 def _queue(settings: Settings) -> BuildQueue | None:

@@ -105,9 +105,7 @@ def parse_address(url: str, *, allow_folders: bool = False) -> Address:
         return _github(match["rest"].removesuffix("/"))
     if match := _S3.fullmatch(url):
         return BucketAddress(match["bucket"], _clean_folder((match["prefix"] or "").removesuffix("/")))
-    raise AddressError(
-        "an address starts with https://github.com/ or s3://, without user, port or other host"
-    )
+    raise AddressError("an address starts with https://github.com/ or s3://, without user, port or other host")
 
 
 def _github(rest: str) -> GitHubAddress:
@@ -115,9 +113,7 @@ def _github(rest: str) -> GitHubAddress:
     repository, _, tree = after_owner.partition("/")
     repository = repository.removesuffix(".git")
     if rest.endswith("/") or not _OWNER.fullmatch(owner) or not _REPOSITORY.fullmatch(repository):
-        raise AddressError(
-            "a GitHub address is https://github.com/OWNER/REPO, in the characters GitHub allows"
-        )
+        raise AddressError("a GitHub address is https://github.com/OWNER/REPO, in the characters GitHub allows")
     if not tree:
         return GitHubAddress(owner, repository)
     keyword, _, after_keyword = tree.partition("/")

@@ -78,9 +78,7 @@ class BucketSource:
         prefix = f"{self.address.prefix}/" if self.address.prefix else ""
         listed: list[_Listed] = []
         with _answering():
-            pages = self.client.get_paginator("list_objects_v2").paginate(
-                Bucket=self.address.bucket, Prefix=prefix
-            )
+            pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.address.bucket, Prefix=prefix)
             for seen, found in enumerate(_objects(pages), start=1):
                 if seen > self.bounds.entries:
                     raise SourceUnavailable(f"the prefix has more than {self.bounds.entries} objects")

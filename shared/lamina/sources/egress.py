@@ -9,9 +9,9 @@ import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -60,6 +60,14 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.hostname}:{port or _PORTS[parts.scheme]}"
 
 
+def redirected(url: str, location: str) -> str:
+    """Where a redirect from `url` leads; whether that is allowed is for Egress to judge."""
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise SourceUnavailable("the host sent a malformed address") from error
+
+
 @dataclass(frozen=True, slots=True)
 class Egress:
     """Sends GET requests to the `origins` alone, never through a proxy, never following a redirect.
@@ -92,7 +100,8 @@ class Egress:
                 watchdog.socket = connection.sock
                 headers = {"User-Agent": "lamina", **headers, "Host": urlsplit(url).netloc}
                 connection.request("GET", _target(url), headers=headers, preload_content=False)
-                yield connection.getresponse()
+                with closing(connection.getresponse()) as response:
+                    yield response
             except (SourceUnavailable, *_NETWORK) as error:
                 if watchdog.has_cut:
                     raise SourceUnavailable("the host took too long to answer") from error

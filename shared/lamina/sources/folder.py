@@ -81,9 +81,7 @@ class FolderSource:
             digests[path] = one.digest
         settled = time.time_ns() - _SETTLED_NS
         self._known = {
-            path: one
-            for path, one in known.items()
-            if max(one.stamp.modified_ns, one.stamp.changed_ns) < settled
+            path: one for path, one in known.items() if max(one.stamp.modified_ns, one.stamp.changed_ns) < settled
         }
         return _revision(digests, builder)
 

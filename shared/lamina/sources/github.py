@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from urllib.parse import quote, urljoin
+from urllib.parse import quote
 
 from urllib3.response import BaseHTTPResponse
 
@@ -15,7 +15,7 @@ from lamina.contract.ports import SourceTree, SourceUnavailable
 from lamina.sources.address import GitHubAddress
 from lamina.sources.archive import read_archive
 from lamina.sources.bounds import Bounds
-from lamina.sources.egress import Egress, origin_of
+from lamina.sources.egress import Egress, origin_of, redirected
 from lamina.sources.tree import TreeBuilder
 
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
@@ -131,7 +131,7 @@ class GitHubSource:
                     redirects += 1
                     if redirects > _MOST_REDIRECTS:
                         raise SourceUnavailable("GitHub redirects too often")
-                    url = urljoin(url, location)
+                    url = redirected(url, location)
                     continue
                 wait = self._wait(response, retries)
                 if wait is None:

@@ -59,9 +59,7 @@ class SqliteRateCounter:
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             # Earlier windows alone: a clock that is ahead must not forget the window being counted.
-            connection.execute(
-                "DELETE FROM calls WHERE expires_at < ? AND window < ?", (int(self._clock()), window)
-            )
+            connection.execute("DELETE FROM calls WHERE expires_at < ? AND window < ?", (int(self._clock()), window))
             changed = connection.execute(
                 "INSERT INTO calls VALUES (?, ?, ?, ?) ON CONFLICT (caller, window) "
                 "DO UPDATE SET used = used + excluded.used, expires_at = excluded.expires_at "

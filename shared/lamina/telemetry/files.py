@@ -19,9 +19,7 @@ class FileSink:
         """Appends one line in one write, so that lines of several threads never mix."""
         folder = self.root / "records" / f"day={record.timestamp[:10]}"
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(
-            folder / f"records-{os.getpid()}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600
-        )
+        handle = os.open(folder / f"records-{os.getpid()}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(handle, record.line().encode() + b"\n")
         finally:

@@ -14,7 +14,10 @@ NOT_ALLOWED = "not_allowed"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One invocation. `timestamp` is ISO 8601 in UTC; counts are None where the action has none."""
+    """One invocation. `timestamp` is ISO 8601 in UTC; counts are None where the action has none.
+
+    `parameters` are the names of those given; `private` says that public reports leave the record out.
+    """
 
     timestamp: str
     action: str
@@ -49,6 +52,7 @@ class Record:
     consumer_source: str
     function_version: str
     document_uri: str | None
+    private: bool = False
 
     def fields(self) -> dict[str, Any]:
         """The record as a JSON object."""
@@ -74,9 +78,7 @@ class Consumer:
     source: str
 
 
-def consumer_of(
-    query: str | None, header: str | None, mcp_client: str | None, user_agent: str | None
-) -> Consumer:
+def consumer_of(query: str | None, header: str | None, mcp_client: str | None, user_agent: str | None) -> Consumer:
     """The first label given, cut to 64 safe characters; a user agent to its first product token."""
     product = re.split(r"[\s/(]", user_agent.strip(), maxsplit=1)[0] if user_agent else None
     for source, text in (

@@ -1,0 +1,5 @@
+"""The Lambda function `mcp`."""
+
+from lamina.runtime.mcp import mcp
+
+handler = mcp()

@@ -1,0 +1,256 @@
+"""The six operations over one workspace: who may ask what, in which order it is checked, and what comes back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from lamina.contract.errors import LaminaError
+from lamina.contract.ids import sha256_hex
+from lamina.contract.ports import ProposalStatus, SourceUnavailable, StoreUnavailable
+from lamina.knowledge import proposals
+from lamina.knowledge.descriptor import describe
+from lamina.knowledge.proposals import Reviewed, reviewed
+from lamina.knowledge.protocol import (
+    LOCAL_OWNER,
+    MOST_WAITING,
+    Accept,
+    Budget,
+    Describe,
+    ErrorCode,
+    Propose,
+    Query,
+    Refusal,
+    Reject,
+    Request,
+    Response,
+    Review,
+    pending_number,
+    read_request,
+    review_digest_of,
+)
+from lamina.knowledge.query import Basis, WorkspaceIndex, index_of, query
+from lamina.knowledge.workspace import Digests, Standing, Workspace, WorkspaceFiles, manifest_bytes
+
+logger = logging.getLogger(__name__)
+
+
+class Authority(StrEnum):
+    """What a caller may do: an agent reads and proposes, an operator decides as well."""
+
+    AGENT = "agent"
+    OPERATOR = "operator"
+
+
+@dataclass(frozen=True, slots=True)
+class KnowledgeCaller:
+    """Who asks. `owner` is whose proposals they are, `name` what the audit trail says of an operator.
+
+    With `describe_only` every other operation is API_KEY_REQUIRED; `spend` counts passages that are read.
+    """
+
+    authority: Authority
+    owner: str = "local"
+    name: str = "local"
+    sees_all: bool = True
+    describe_only: bool = False
+    spend: Callable[[int], None] = lambda passages: None
+
+
+@dataclass(slots=True)
+class KnowledgeService:
+    """The contract over one workspace. `clock` gives seconds of elapsed time."""
+
+    workspace: Workspace
+    build: str = "local"
+    most_waiting: int = MOST_WAITING
+    clock: Callable[[], float] = time.monotonic
+    log_tracebacks: bool = False
+    _index: tuple[tuple[str, str], WorkspaceIndex] | None = field(default=None)
+    _indexing: threading.Lock = field(default_factory=threading.Lock)
+
+    def answer(self, value: Any, caller: KnowledgeCaller) -> Response:
+        """Answers one request, given as a JSON value. Whatever is refused comes back as its word.
+
+        Raises LaminaError API_KEY_REQUIRED and RATE_LIMITED, which are the transport's to tell.
+        """
+        started = self.clock()
+        try:
+            request = read_request(value)
+            if caller.describe_only and not isinstance(request.operation, Describe):
+                raise LaminaError("API_KEY_REQUIRED", "without an API key only describe is answered.")
+            result = self._answer(request, caller, started)
+        except Refusal as refusal:
+            return Response(code=refusal.code)
+        except LaminaError:
+            raise
+        except (StoreUnavailable, SourceUnavailable) as error:
+            logger.warning("knowledge: %s", type(error).__name__)
+            return Response(code=ErrorCode.UNAVAILABLE)
+        except Exception:
+            # The contract's rim: what nobody foresaw is a fixed word as well, and its message may quote the request.
+            logger.error("INTERNAL_ERROR on knowledge", exc_info=self.log_tracebacks)
+            return Response(code=ErrorCode.INTERNAL_ERROR)
+        return self._within(Response(result), request)
+
+    def _answer(self, request: Request, caller: KnowledgeCaller, started: float) -> dict[str, Any]:
+        operation = request.operation
+        self._check_scope(request)
+        is_operator = caller.authority is Authority.OPERATOR
+        if isinstance(operation, Accept) and not is_operator:
+            raise Refusal(ErrorCode.LOCAL_OPERATOR_ACCEPTANCE_REQUIRED)
+        if isinstance(operation, Reject) and not is_operator:
+            raise Refusal(ErrorCode.LOCAL_OPERATOR_REJECTION_REQUIRED)
+        standing = self.workspace.standing()
+        if isinstance(operation, Describe):
+            _check_guid(request, standing, required=False)
+            return self._describe(standing, caller)
+        if isinstance(operation, Query):
+            _check_guid(request, standing, required=True)
+            return self._query(request, operation, standing, caller, started)
+        if standing is None:
+            raise Refusal(ErrorCode.BASELINE_REQUIRED)
+        _check_guid(request, standing, required=True)
+        if isinstance(operation, Propose):
+            return self._propose(operation, standing, caller)
+        one = self._row(operation.pending_id, caller)
+        if isinstance(operation, Review):
+            return {
+                "pending_id": one.row.id,
+                "status": str(one.row.status),
+                **one.payload,
+                "review_sha256": one.review_sha256,
+            }
+        digest = review_digest_of(operation.review_sha256)
+        if isinstance(operation, Accept):
+            return self._accept(one, digest, standing, caller)
+        return self._reject(one, digest, caller)
+
+    def _check_scope(self, request: Request) -> None:
+        """Everything that can be told without asking the workspace."""
+        if request.scope is not None:
+            if request.scope.authority != LOCAL_OWNER:
+                raise Refusal(ErrorCode.UNSUPPORTED_SHARED_AUTHORITY)
+            if request.scope.root not in self.workspace.roots:
+                raise Refusal(ErrorCode.WRONG_ROOT)
+        if request.budget is not None:
+            request.budget.check()
+
+    def _describe(self, standing: Standing | None, caller: KnowledgeCaller) -> dict[str, Any]:
+        files: WorkspaceFiles | None = None
+        # Reading every source is more than a caller without a key may ask for.
+        if not caller.describe_only:
+            with suppress(SourceUnavailable):
+                files = self.workspace.files()
+        is_operator = caller.authority is Authority.OPERATOR
+        return describe(self.workspace.root, standing, files, self.build, is_operator=is_operator)
+
+    def _query(
+        self,
+        request: Request,
+        operation: Query,
+        standing: Standing | None,
+        caller: KnowledgeCaller,
+        started: float,
+    ) -> dict[str, Any]:
+        scope, budget = request.scope, request.budget
+        if scope is None or budget is None:
+            raise Refusal(ErrorCode.INVALID_INPUT)
+        files = self.workspace.files()
+        manifest = files.digests if standing is None else standing.manifest
+        if files.differing(manifest):
+            raise Refusal(ErrorCode.SOURCE_DRIFT)
+        basis = _basis(standing, files)
+        result = query(
+            self._indexed(files, manifest, basis),
+            files,
+            operation,
+            scope.facts,
+            basis,
+            budget,
+            lambda: (self.clock() - started) * 1000 >= budget.max_latency_ms,
+        )
+        if standing is not None and self.workspace.files().differing(manifest):
+            raise Refusal(ErrorCode.SOURCE_DRIFT)
+        if result["passages"]:
+            caller.spend(len(result["passages"]))
+        return result
+
+    def _indexed(self, files: WorkspaceFiles, manifest: Digests, basis: Basis) -> WorkspaceIndex:
+        key = (basis.manifest, basis.policy)
+        with self._indexing:
+            if self._index is None or self._index[0] != key:
+                cache = None if self._index is None else self._index[1].cache
+                self._index = (key, index_of(files, manifest, basis.manifest, cache))
+            return self._index[1]
+
+    def _propose(self, operation: Propose, standing: Standing, caller: KnowledgeCaller) -> dict[str, Any]:
+        if operation.context.knowledge_workspace != standing.seal.workspace:
+            raise Refusal(ErrorCode.WRONG_WORKSPACE)
+        row, created = proposals.propose(self.workspace, operation, caller.owner, self.most_waiting)
+        return {"pending_id": row.id, "status": str(row.status), "retried": not created}
+
+    def _row(self, number: Any, caller: KnowledgeCaller) -> Reviewed:
+        row = self.workspace.ledger.proposal(pending_number(number))
+        if row is None or not (caller.sees_all or row.owner == caller.owner):
+            raise Refusal(ErrorCode.INVALID_PENDING_ID)
+        return reviewed(row)
+
+    def _accept(self, one: Reviewed, digest: str, standing: Standing, caller: KnowledgeCaller) -> dict[str, Any]:
+        if one.row.status is ProposalStatus.REJECTED:
+            raise Refusal(ErrorCode.INVALID_INPUT)
+        retried = one.row.status is ProposalStatus.ACCEPTED
+        row = one.row
+        if retried:
+            proposals.check_review(one, digest)
+        else:
+            row = proposals.accept(self.workspace, standing, one, digest, caller.name)
+        return {**_decided(one, "accepted", retried), "path": row.path, "head": row.head}
+
+    def _reject(self, one: Reviewed, digest: str, caller: KnowledgeCaller) -> dict[str, Any]:
+        if one.row.status is ProposalStatus.ACCEPTED:
+            raise Refusal(ErrorCode.INVALID_INPUT)
+        retried = one.row.status is ProposalStatus.REJECTED
+        if retried:
+            proposals.check_review(one, digest)
+        else:
+            proposals.reject(self.workspace, one, digest, caller.name)
+        return _decided(one, "rejected", retried)
+
+    def _within(self, response: Response, request: Request) -> Response:
+        """The response, unless it is a read whose encoding is over the budget; an error always fits."""
+        budget: Budget | None = request.budget
+        if budget is None or len(response.text().encode()) < budget.max_output_bytes:
+            return response
+        return Response(code=ErrorCode.BUDGET_EXCEEDED)
+
+
+def _check_guid(request: Request, standing: Standing | None, *, required: bool) -> None:
+    """`null` names a workspace that has no GUID, and in a describe any workspace."""
+    if request.scope is None:
+        return
+    actual = None if standing is None else standing.seal.workspace
+    given = request.scope.knowledge_workspace
+    if given != actual and (required or given is not None):
+        raise Refusal(ErrorCode.WRONG_WORKSPACE)
+
+
+def _basis(standing: Standing | None, files: WorkspaceFiles) -> Basis:
+    if standing is None:
+        return Basis(None, sha256_hex(manifest_bytes(files.digests)), files.policy, partial=True)
+    return Basis(standing.seal.head, standing.seal.manifest, files.policy, partial=False)
+
+
+def _decided(one: Reviewed, status: str, retried: bool) -> dict[str, Any]:
+    return {
+        "pending_id": one.row.id,
+        "status": status,
+        "review_sha256": one.review_sha256,
+        "retried": retried,
+    }

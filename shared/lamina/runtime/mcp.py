@@ -1,0 +1,186 @@
+"""MCP over HTTP: one endpoint, stateless, JSON answers; what HTTP itself refuses, before any frame is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlsplit
+
+from lamina.contract.coercion import encodable
+from lamina.contract.envelope import compact, failure
+from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
+from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
+from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json
+from lamina.runtime.mcp_frames import (
+    BATCHING,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Outcome,
+    ProtocolError,
+    Visit,
+    error_frame,
+)
+from lamina.runtime.mcp_protocol import answer
+from lamina.runtime.settings import Settings
+from lamina.runtime.wiring import Runtime, wire
+
+METHODS = ("POST",)
+# Each frame of a batch is a call; more of them than this would outlast the function.
+MAX_BATCH = 50
+
+_HEADERS = "Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
+_EXPOSED = {"Access-Control-Expose-Headers": f"Retry-After, {_HEADERS}"}
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def mcp() -> Handler:
+    """The handler of `/mcp`."""
+
+    def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+        response = respond(HttpRequest.of(event), wire())
+        return replace(response, headers={**_EXPOSED, **response.headers}).event()
+
+    return handler
+
+
+def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
+    """One HTTP request to the endpoint."""
+    origin = request.headers.get("origin")
+    if origin is not None and not is_allowed_origin(origin, runtime.settings):
+        return _error(403, ProtocolError(INVALID_REQUEST, "this origin is not allowed"))
+    if request.method == "OPTIONS":
+        return _preflight()
+    if request.method not in METHODS:
+        response = failed(method_not_allowed(request, METHODS))
+        return replace(response, headers={"Allow": "POST, OPTIONS"})
+    if not accepts_json(request.headers.get("accept", "")):
+        return _error(406, ProtocolError(INVALID_REQUEST, "the answer is application/json, which accept excludes"))
+    try:
+        frame = _body(request)
+    except LaminaError as error:
+        code = PARSE_ERROR if error.kind.code == "INVALID_JSON" else INVALID_REQUEST
+        told = ProtocolError(code, error.message, failure(error, None))
+        return _error(error.kind.http_status, told)
+    visit = Visit(
+        runtime,
+        caller_of(request, runtime),
+        knowledge_base=_first(request, "knowledge_base_url"),
+        consumer=_first(request, "consumer"),
+        headers=request.headers,
+        bytes_in=len(request.body),
+    )
+    if isinstance(frame, list):
+        return _batch(frame, visit)
+    return _response(answer(frame, visit))
+
+
+def is_allowed_origin(origin: str, settings: Settings) -> bool:
+    """Whether pages of an origin may call.
+
+    Loopback pages always may. Beyond them: those that the setting names; without a setting every https origin
+    of a public deployment, and none on one's own machine, which a rebound name could else reach.
+    """
+    given = origin.strip().lower()
+    try:
+        parts = urlsplit(given)
+        host = parts.hostname
+    except ValueError:
+        return False
+    if parts.scheme in ("http", "https") and host in _LOOPBACK:
+        return True
+    if settings.mcp_origins:
+        return given in [one.strip().lower() for one in settings.mcp_origins.split(",")]
+    return settings.data is None and parts.scheme == "https" and bool(host)
+
+
+def accepts_json(accept: str) -> bool:
+    """Whether an Accept header lets JSON through: its most particular range decides, a missing one is `*/*`."""
+    if not accept.strip():
+        return True
+    ranges = ("*/*", "application/*", "application/json")
+    best, quality = -1, 0.0
+    for one in accept.split(","):
+        media, *parameters = (part.strip().lower() for part in one.split(";"))
+        if media in ranges and ranges.index(media) > best:
+            best, quality = ranges.index(media), _quality(parameters)
+    return quality > 0
+
+
+def _quality(parameters: list[str]) -> float:
+    for parameter in parameters:
+        name, _, value = parameter.partition("=")
+        if name.strip() == "q":
+            try:
+                return float(value)
+            except ValueError:
+                return 1.0
+    return 1.0
+
+
+def _body(request: HttpRequest) -> Any:
+    """The frame or batch. Raises REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_JSON."""
+    if len(request.body) > MAX_BODY_BYTES:
+        raise LaminaError(
+            "REQUEST_TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes.", max_bytes=MAX_BODY_BYTES
+        )
+    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise LaminaError("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json.")
+    return parse_json(request.body)
+
+
+def _batch(frames: list[Any], visit: Visit) -> HttpResponse:
+    """Several frames in one body, which one revision has; a request without a version is of that one."""
+    version = (visit.headers or {}).get("mcp-protocol-version", BATCHING)
+    if version != BATCHING:
+        return _error(400, ProtocolError(INVALID_REQUEST, f"batches are of revision {BATCHING} alone"))
+    if not 0 < len(frames) <= MAX_BATCH:
+        return _error(400, ProtocolError(INVALID_REQUEST, f"a batch holds 1 to {MAX_BATCH} frames"))
+    outcomes = [_of_batch(frame, visit) for frame in frames]
+    answers = [outcome.frame for outcome in outcomes if outcome.frame is not None]
+    if not answers:
+        return HttpResponse(202, "")
+    waits = [outcome.retry_after for outcome in outcomes if outcome.retry_after is not None]
+    return HttpResponse(200, encodable(compact(answers)), headers=_retry(max(waits, default=None)))
+
+
+def _of_batch(frame: Any, visit: Visit) -> Outcome:
+    if isinstance(frame, dict) and frame.get("method") == "initialize":
+        return answer({**frame, "method": None}, visit)  # a handshake is never part of a batch
+    size = len(encodable(compact(frame)).encode()) if isinstance(frame, dict) else 0
+    return answer(frame, replace(visit, bytes_in=size))
+
+
+def _response(outcome: Outcome) -> HttpResponse:
+    if outcome.frame is None:
+        return HttpResponse(outcome.status, "")
+    text = encodable(compact(outcome.frame))
+    return HttpResponse(outcome.status, text, headers=_retry(outcome.retry_after))
+
+
+def _retry(seconds: int | None) -> dict[str, str]:
+    return {} if seconds is None else {"Retry-After": str(seconds)}
+
+
+def _error(status: int, error: ProtocolError) -> HttpResponse:
+    return HttpResponse(status, encodable(compact(error_frame(error, None))))
+
+
+def _first(request: HttpRequest, name: str) -> str | None:
+    values = request.query.get(name)
+    return values[0] if values and values[0] else None
+
+
+def _preflight() -> HttpResponse:
+    allowed = f"Content-Type, Accept, Authorization, X-Api-Key, X-Oddkit-Client, Last-Event-Id, {_HEADERS}"
+    return HttpResponse(
+        204,
+        "",
+        headers={
+            "Access-Control-Allow-Methods": "POST, OPTIONS",
+            "Access-Control-Allow-Headers": allowed,
+            "Access-Control-Max-Age": "86400",
+        },
+    )
