@@ -28,7 +28,7 @@ lint: env ## ruff, mypy, import layers, template checks
 	$(BIN)/cfn-lint template.yaml
 
 docs: env ## writes the generated tables of docs/ anew
-	$(BIN)/python -m lamina.local.reference docs
+	$(BIN)/python -m lamina.local.reference docs README.md
 
 bench: env ## benchmarks, as a table and as JSON
 	$(BIN)/python -m tests.bench

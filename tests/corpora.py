@@ -55,6 +55,7 @@ class Deployed:
             "LAMINA_BASELINE": str(self.baseline),
             "LAMINA_ALLOW": "\n".join(f"{name}={folder}" for name, folder in self.overlays.items()),
             "LAMINA_SNAPSHOT_TTL": "0",
+            "LAMINA_BODY_LIMIT": "1000000",
         }
 
     def runtime(self) -> Runtime:

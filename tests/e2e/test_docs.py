@@ -1,4 +1,4 @@
-"""The documentation tells the truth: its tables are the code's, its examples answer as shown, its links lead somewhere."""
+"""The documentation is true: tables are the code's, examples answer as shown, links lead somewhere."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.e2e.examples import CHECKOUT, Example, Workspace, agrees, environment, examples_of, served
 
 from lamina.actions.registry import ACTIONS
 from lamina.contract.errors import CATALOGUE
 from lamina.local.reference import UnknownTable, main, rendered
-from tests.e2e.examples import CHECKOUT, Example, Workspace, agrees, environment, examples_of, served
 
 DOCS = CHECKOUT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

@@ -8,7 +8,6 @@ import subprocess
 from collections.abc import Iterator
 
 import pytest
-
 from tests.e2e.examples import CHECKOUT, Example, Workspace, agrees, examples_of, served
 
 README = CHECKOUT / "README.md"
@@ -20,7 +19,9 @@ def _recipe(target: str) -> list[str]:
     """The commands that `make TARGET` runs."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
-    told = subprocess.run(["make", "-n", target], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    told = subprocess.run(
+        ["make", "--no-print-directory", "-n", target], cwd=CHECKOUT, capture_output=True, text=True, check=True
+    )
     return told.stdout.splitlines()
 
 

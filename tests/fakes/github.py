@@ -10,12 +10,21 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import unquote
 
+from lamina.sources.address import GitHubAddress
+from lamina.sources.egress import IPAddress
+from lamina.sources.github import GitHubHosts, GitHubSource, Patience
+
 SHA = "0123456789abcdef0123456789abcdef01234567"
 OTHER_SHA = "89abcdef0123456789abcdef0123456789abcdef"
+
+
+def anywhere(_: IPAddress) -> bool:
+    """Permits every address, loopback too."""
+    return True
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,17 @@ class FakeGitHub:
         """A repository whose `ref` is the commit SHA with that archive."""
         self.repositories[name] = Repository({ref: SHA}, {SHA: archive}, token)
         return self.repositories[name]
+
+    def source(self, name: str = "acme/handbook", patience: Patience | None = None) -> GitHubSource:
+        """A source that reads the repository from here, loopback permitted."""
+        owner, _, repository = name.partition("/")
+        hosts = GitHubHosts(self.api.url, (self.archives.url,))
+        return GitHubSource(
+            GitHubAddress(owner, repository),
+            hosts=hosts,
+            egress=replace(hosts.egress(), is_permitted=anywhere),
+            patience=patience or Patience(),
+        )
 
     @contextmanager
     def running(self) -> Iterator[FakeGitHub]:

@@ -7,24 +7,19 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import EndpointConnectionError
-from moto import mock_aws
+from tests.fakes.aws import fake_bucket
 
 from lamina.contract.ports import SourceUnavailable
 from lamina.sources.address import BucketAddress
 from lamina.sources.bounds import Bounds
 from lamina.sources.bucket import BucketSource
-from lamina.stores.s3 import make_client
 
 ADDRESS = BucketAddress("acme-docs", "handbook")
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
-        made = make_client("s3", region="us-east-1")
-        made.create_bucket(Bucket="acme-docs")
+def client() -> Iterator[Any]:
+    with fake_bucket("acme-docs") as made:
         for name, content in {"canon/a.md": b"# A\n", "b.md": b"# B\n"}.items():
             put(made, name, content)
         yield made

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import ipaddress
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from tests.fakes.certificates import certificate_for
 from tests.fakes.github import OTHER_SHA, SHA, Entry, FakeGitHub, Reply, tarball, tarball_of
 
 from lamina.contract.ports import SourceUnavailable
 from lamina.sources.address import GitHubAddress
 from lamina.sources.bounds import Bounds
-from lamina.sources.egress import Egress, IPAddress, is_public, origin_of
-from lamina.sources.github import GitHubHosts, GitHubSource, Patience
+from lamina.sources.github import GitHubSource, Patience
 
 ADDRESS = GitHubAddress("acme", "handbook")
 FILES = {"canon/a.md": "# A\n", "b.md": "# B\n"}
 NOW = 1_800_000_000
-
-
-def anywhere(_: IPAddress) -> bool:
-    return True
 
 
 @pytest.fixture
@@ -41,10 +32,7 @@ def waits() -> list[float]:
 
 @pytest.fixture
 def source(github: FakeGitHub, waits: list[float]) -> GitHubSource:
-    hosts = GitHubHosts(github.api.url, (github.archives.url,))
-    egress = replace(hosts.egress(), is_permitted=anywhere)
-    patience = Patience(sleep=waits.append, now=lambda: NOW)
-    return GitHubSource(ADDRESS, hosts=hosts, egress=egress, patience=patience)
+    return github.source(patience=Patience(sleep=waits.append, now=lambda: NOW))
 
 
 def test_a_repository_is_read_at_the_commit_of_its_default_branch(source: GitHubSource) -> None:
@@ -198,154 +186,11 @@ def test_a_renamed_repository_is_followed_within_the_api(github: FakeGitHub, sou
     assert source.revision() == SHA
 
 
-@pytest.mark.parametrize(
-    "location",
-    [
-        "http://169.254.169.254/latest/meta-data/",
-        "http://127.0.0.1:1/x",
-        "http://localhost/x",
-        "https://github.com.evil.example/x",
-        "https://codeload.github.com/x",
-        "//evil.example/x",
-        "file:///etc/passwd",
-        "ftp://evil.example/x",
-        "https://evil.example:99999/x",
-        "https://[::1/x",
-        "http://[::ffff:7f00:1]/x",
-    ],
-)
-def test_a_redirect_to_a_host_that_is_not_allowed_is_not_followed(
-    github: FakeGitHub, source: GitHubSource, location: str
-) -> None:
-    resolved: list[str] = []
-
-    def resolve(host: str, port: int) -> Sequence[str]:
-        resolved.append(host)
-        return ["127.0.0.1"]
-
-    assert source.egress is not None
-    source.egress = replace(source.egress, resolve=resolve)
-    github.api.script.append(Reply(302, {"Location": location}))
-    with pytest.raises(SourceUnavailable, match=r"not an allowed host|not plain HTTPS|malformed"):
-        source.fetch(SHA)
-    assert resolved == ["127.0.0.1"]
-
-
-def test_user_information_in_a_redirect_is_refused(github: FakeGitHub, source: GitHubSource) -> None:
-    location = github.archives.url.replace("http://", "http://github.com@")
-    github.api.script.append(Reply(302, {"Location": f"{location}/x"}))
-    with pytest.raises(SourceUnavailable, match="not plain HTTPS"):
-        source.fetch(SHA)
-    assert github.archives.requests == []
-
-
 def test_redirects_in_a_circle_end(github: FakeGitHub, source: GitHubSource) -> None:
     github.api.script += [Reply(302, {"Location": "/again"})] * 20
     with pytest.raises(SourceUnavailable, match="redirects too often"):
         source.revision()
     assert len(github.api.requests) == 6
-
-
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1",
-        "127.9.9.9",
-        "10.0.0.8",
-        "172.16.0.1",
-        "192.168.1.1",
-        "169.254.169.254",
-        "100.64.0.1",
-        "0.0.0.0",
-        "224.0.0.1",
-        "255.255.255.255",
-        "::1",
-        "::",
-        "fe80::1",
-        "fd00::1",
-        "ff02::1",
-        "::ffff:127.0.0.1",
-        "::ffff:169.254.169.254",
-        "2002:7f00:1::",
-        "64:ff9b::a9fe:a9fe",
-    ],
-)
-def test_a_name_that_resolves_to_a_private_address_is_refused_before_a_byte_is_sent(
-    github: FakeGitHub, source: GitHubSource, address: str
-) -> None:
-    assert source.egress is not None
-    source.egress = replace(source.egress, is_permitted=is_public, resolve=lambda host, port: ["140.82.112.5", address])
-    with pytest.raises(SourceUnavailable, match="not at a public address"):
-        source.revision()
-    assert github.api.requests == []
-
-
-def test_without_a_permit_loopback_is_refused(github: FakeGitHub) -> None:
-    with pytest.raises(SourceUnavailable, match="not at a public address"):
-        GitHubSource(ADDRESS, hosts=GitHubHosts(github.api.url, ())).revision()
-    assert github.api.requests == []
-
-
-def test_a_name_is_resolved_once_for_a_connection_so_that_it_cannot_move_after_the_check(
-    github: FakeGitHub, source: GitHubSource
-) -> None:
-    port = github.api.url.rpartition(":")[2]
-    answers = [["127.0.0.1"], ["10.0.0.1"]]
-    source.hosts = GitHubHosts(f"http://api.example:{port}")
-    source.egress = Egress(frozenset({f"http://api.example:{port}"}), anywhere, lambda host, port: answers.pop(0))
-    assert source.revision() == SHA
-    assert answers == [["10.0.0.1"]]
-    assert github.api.requests[0].headers["Host"] == f"api.example:{port}"
-
-
-def test_the_next_address_is_tried_where_one_does_not_answer(github: FakeGitHub, source: GitHubSource) -> None:
-    assert source.egress is not None
-    source.egress = replace(source.egress, resolve=lambda host, port: ["127.0.0.2", "::1", "127.0.0.1"])
-    assert source.revision() == SHA
-
-
-def test_a_host_that_is_not_there_is_reported(github: FakeGitHub, source: GitHubSource) -> None:
-    def nowhere(host: str, port: int) -> Sequence[str]:
-        raise OSError("no such host")
-
-    assert source.egress is not None
-    source.egress = replace(source.egress, resolve=nowhere)
-    with pytest.raises(SourceUnavailable, match="cannot be resolved"):
-        source.revision()
-
-
-def test_a_host_that_does_not_speak_tls_is_refused(github: FakeGitHub) -> None:
-    api = github.api.url.replace("http://", "https://")
-    egress = Egress(frozenset({origin_of(api)}), anywhere)
-    with pytest.raises(SourceUnavailable, match="connection failed"):
-        GitHubSource(ADDRESS, hosts=GitHubHosts(api, ()), egress=egress).revision()
-    assert github.api.requests == []
-
-
-@pytest.mark.parametrize(
-    ("is_trusted", "owner", "trusts"),
-    [(True, "api.example", True), (False, "other.example", True), (False, "api.example", False)],
-)
-def test_the_certificate_has_to_be_trusted_and_the_hosts_own_though_the_connection_goes_to_an_address(
-    tmp_path: Path, is_trusted: bool, owner: str, trusts: bool
-) -> None:
-    certificate = certificate_for(owner, tmp_path)
-    with FakeGitHub(certificate.server_context()).running() as github:
-        github.add("acme/handbook", tarball_of(FILES))
-        api = github.api.url.replace("127.0.0.1", "api.example")
-        egress = Egress(
-            frozenset({origin_of(api)}),
-            anywhere,
-            lambda host, port: ["127.0.0.1"],
-            certificate.client_context() if trusts else None,
-        )
-        source = GitHubSource(ADDRESS, token="s3cret", hosts=GitHubHosts(api, ()), egress=egress)
-        if is_trusted:
-            assert source.revision() == SHA
-        else:
-            with pytest.raises(SourceUnavailable, match="connection failed: SSL"):
-                source.revision()
-        assert len(github.api.requests) == is_trusted
 
 
 def test_a_truncated_archive_is_refused(github: FakeGitHub, source: GitHubSource) -> None:
@@ -386,8 +231,3 @@ def test_an_archive_over_its_bound_is_refused_while_it_arrives(github: FakeGitHu
     source.bounds = Bounds(archive_bytes=200)
     with pytest.raises(SourceUnavailable, match="larger than 200 bytes"):
         source.fetch(SHA)
-
-
-@pytest.mark.parametrize("address", ["140.82.112.5", "2606:50c0:8000::64", "::ffff:140.82.112.5"])
-def test_public_addresses_are_permitted(address: str) -> None:
-    assert is_public(ipaddress.ip_address(address))

@@ -6,6 +6,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -13,22 +14,18 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from moto import mock_aws
+from tests.fakes.aws import fake_service
 
 from lamina.contract.ports import RateCounter, StoreUnavailable
 from lamina.stores.dynamodb import KEY_ATTRIBUTE, TTL_ATTRIBUTE, DynamoRateCounter
-from lamina.stores.s3 import make_client
 from lamina.stores.sqlite import SqliteRateCounter
 
 EXPIRES = 4_000_000_000
 
 
 @pytest.fixture
-def dynamodb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "testing")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "testing")
-    with mock_aws():
-        client = make_client("dynamodb", region="us-east-1", connections=50)
+def dynamodb() -> Iterator[Any]:
+    with fake_service("dynamodb") as client:
         client.create_table(
             TableName="limits",
             KeySchema=[{"AttributeName": KEY_ATTRIBUTE, "KeyType": "HASH"}],
@@ -38,11 +35,23 @@ def dynamodb(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
         yield client
 
 
+class OneAtATime:
+    """A client that updates one item at a time, as the service does; its stand-in judges first and writes later."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._lock = threading.Lock()
+
+    def update_item(self, **arguments: Any) -> Any:
+        with self._lock:
+            return self._client.update_item(**arguments)
+
+
 @pytest.fixture(params=["sqlite", "dynamodb"])
 def counter(request: pytest.FixtureRequest, tmp_path: Path) -> RateCounter:
     if request.param == "sqlite":
         return SqliteRateCounter(tmp_path / "data" / "limits.sqlite")
-    return DynamoRateCounter(request.getfixturevalue("dynamodb"), "limits")
+    return DynamoRateCounter(OneAtATime(request.getfixturevalue("dynamodb")), "limits")
 
 
 def add(counter: RateCounter, caller: str = "a", window: int = 1, amount: int = 1, limit: int = 3) -> bool:

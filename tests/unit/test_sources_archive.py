@@ -42,9 +42,7 @@ def test_markdown_is_read_below_the_top_folder_in_path_order() -> None:
 
 
 def test_settings_and_ignore_lines_come_along_and_ignored_files_do_not() -> None:
-    tree = read(
-        tarball_of({"drafts/a.md": "a", ".kb.yml": "scheme: kb\n", ".kbignore": "drafts/\n", "b.md": "b"})
-    )
+    tree = read(tarball_of({"drafts/a.md": "a", ".kb.yml": "scheme: kb\n", ".kbignore": "drafts/\n", "b.md": "b"}))
     assert paths(tree) == ["b.md"]
     assert tree.settings == "scheme: kb\n"
     assert tree.ignore == ("drafts/",)
@@ -146,9 +144,7 @@ def test_a_broken_header_in_the_middle_does_not_pass_for_the_end() -> None:
         read(gzip.compress(bytes(whole)))
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"<html>sign in</html>", b"PK\x03\x04" + b"\0" * 500, gzip.compress(b"text")]
-)
+@pytest.mark.parametrize("content", [b"", b"<html>sign in</html>", b"PK\x03\x04" + b"\0" * 500, gzip.compress(b"text")])
 def test_what_is_no_archive_is_refused(content: bytes) -> None:
     with pytest.raises(SourceUnavailable):
         read(content)
@@ -196,9 +192,7 @@ def _extended_header(size: int, kind: bytes) -> bytes:
     return member.tobuf()
 
 
-@pytest.mark.parametrize(
-    "kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK]
-)
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
 def test_a_header_that_claims_a_gigabyte_is_refused(kind: bytes) -> None:
     with pytest.raises(SourceUnavailable, match="bytes of headers"):
         read(gzip.compress(_extended_header(1 << 30, kind) + bytes(4096)))

@@ -12,9 +12,10 @@ from pydantic import Field
 from lamina.actions.action import Action
 from lamina.actions.legacy import start_here
 from lamina.actions.page import Entry, Page, Row
+from lamina.actions.ranked import applied
 from lamina.actions.reading import Reading
 from lamina.actions.report import legacy_tokens, scope_facts
-from lamina.actions.search import applied, grouped
+from lamina.actions.search import grouped
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
 from lamina.contract.request import Grouping, RankedRequest
@@ -93,7 +94,7 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
             "limit": request.limit,
             "offset": request.offset,
             "disclosure_applied": [str(flag) for flag in request.flags],
-            "filters_applied": applied(request),
+            "filters_applied": applied(request, filters),
             "filtered_out": len(matching) - len(relevant),
             "governance_source": str(lowest(tiers)),
         }

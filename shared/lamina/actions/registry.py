@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from lamina.actions import baseline_check, catalog, get, preflight, resolve, search
+from lamina.actions import baseline_check, brief, catalog, get, preflight, resolve, search
 from lamina.actions.action import Action
 
 ACTIONS: Mapping[str, Action] = {
@@ -15,6 +15,7 @@ ACTIONS: Mapping[str, Action] = {
         preflight.ACTION,
         get.ACTION,
         resolve.ACTION,
+        brief.ACTION,
         baseline_check.ACTION,
     )
 }

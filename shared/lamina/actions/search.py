@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
 from pydantic import Field
 
 from lamina.actions.action import Action
 from lamina.actions.legacy import search_fields
 from lamina.actions.page import Entry, Page, Row
+from lamina.actions.ranked import applied, ranked_documents
 from lamina.actions.reading import Reading
 from lamina.actions.report import legacy_tokens, scope_facts
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
 from lamina.contract.request import Grouping, RankedRequest
 from lamina.index.snapshot import Origin
-from lamina.ranking.grouping import arranged
-from lamina.ranking.match import has_evidence
-from lamina.ranking.order import rank
-from lamina.ranking.slice import check_values, passing
-from lamina.ranking.snippet import snippet
 
 
 class SearchRequest(RankedRequest):
@@ -37,50 +32,26 @@ class SearchRequest(RankedRequest):
 def search(request: SearchRequest, reading: Reading) -> Answer:
     """Ranks the scope by the query, then filters, groups and pages what matched."""
     snapshot, filters = reading.snapshot, request.filters()
-    check_values(filters, snapshot)
-    scope = reading.scopes[request.scope]
-    ranked = rank(
-        snapshot.postings, scope.statistics, request.query, text_of=snapshot.body, prefix=request.prefix
-    )
-    kept = np.flatnonzero(passing(filters, snapshot)[ranked.documents])
-    known = has_evidence(ranked.coverage[kept])
-    of_overlay = scope.overlay[ranked.documents[kept]]
-    order = kept[arranged(request.grouping, of_overlay, known)]
+    found = ranked_documents(request.query, filters, request, reading, prefix=request.prefix)
+    scope = found.scope
     rows = [
-        Row(int(ranked.documents[at]), {"score": float(ranked.scores[at])})
-        for at in order[request.offset : request.offset + request.limit]
+        Row(hit.document, {"score": hit.score, "snippet": hit.snippet})
+        for hit in found.hits(request.limit, request.offset)
     ]
-    rows = [
-        Row(row.document, {**row.native, "snippet": snippet(snapshot.body(row.document), ranked.needles)})
-        for row in rows
-    ]
-    match: dict[str, Any] = {
-        "signal": ranked.match.signal,
-        "coverage": ranked.match.coverage,
-        "unmatched_terms": list(ranked.match.unmatched_terms),
-    }
-    if request.knowledge_base_url is not None:
-        match["overlay_signal"] = rank(
-            snapshot.postings,
-            scope.overlay_statistics,
-            request.query,
-            text_of=snapshot.body,
-            prefix=request.prefix,
-        ).match.signal
     searched = scope.overlay_count + scope.baseline_count
 
     def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
         envelope: Envelope = {
-            "status": FOUND if len(order) else NOT_FOUND,
+            "status": FOUND if len(found) else NOT_FOUND,
             "action": "search",
             "data": entries,
-            "total": len(order),
+            "total": len(found),
             "limit": request.limit,
             "offset": request.offset,
             "disclosure_applied": [str(flag) for flag in request.flags],
-            "filters_applied": applied(request),
-            "match": match,
-            "filtered_out": len(ranked.documents) - len(order),
+            "filters_applied": applied(request, filters),
+            "match": found.match,
+            "filtered_out": found.filtered_out,
         }
         if request.grouping == Grouping.GROUPED:
             envelope.update(grouped(shown, entries, reading))
@@ -89,25 +60,16 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
             envelope["legacy"] = search_fields(entries, searched)
         return envelope
 
-    envelope = Page(snapshot, request, rows, len(order), assemble).envelope()
+    envelope = Page(snapshot, request, rows, len(found), assemble).envelope()
     return Answer(
         envelope,
         snapshot.revision,
         scope_facts(
             scope,
-            hits=scope.overlay[ranked.documents[order]],
+            hits=scope.overlay[found.documents],
             legacy=legacy_tokens(snapshot, [row.document for row in rows]),
         ),
     )
-
-
-def applied(request: RankedRequest) -> dict[str, Any]:
-    """`filters_applied`, with scope and grouping where there is a knowledge base."""
-    echo: dict[str, Any] = dict(request.filters().echo())
-    if request.knowledge_base_url is not None:
-        echo["search_scope"] = str(request.scope)
-        echo["result_grouping"] = str(request.grouping)
-    return echo
 
 
 def grouped(shown: Sequence[Row], entries: list[Entry], reading: Reading) -> Envelope:

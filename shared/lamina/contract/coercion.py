@@ -8,6 +8,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+# A list is echoed in the answer, so it is bounded; no path of a knowledge base is longer than a value may be.
+MOST_VALUES = 100
+LONGEST_VALUE = 1024
+
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
@@ -44,18 +48,27 @@ def _list(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         value = [value]
     items = [item.strip() if isinstance(item, str) else item for item in value]
-    return tuple(dict.fromkeys(_scalar(item) for item in items if item != ""))
+    scalars = tuple(dict.fromkeys(_scalar(item) for item in items if item != ""))
+    if len(scalars) > MOST_VALUES:
+        raise ValueError(f"must hold at most {MOST_VALUES} values")
+    return scalars
 
 
 def _scalar(item: Any) -> Any:
     if isinstance(item, bool) or not isinstance(item, str | int | float):
         raise ValueError("must hold text or numbers only")
+    if isinstance(item, str) and len(item) > LONGEST_VALUE:
+        raise ValueError(f"must hold values of at most {LONGEST_VALUE} characters")
     return item
 
 
+def only(value: Any) -> Any:
+    """The item of a list of one, which is how some callers send a text; anything else as it is."""
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def _text(value: Any) -> Any:
-    if isinstance(value, list | tuple) and len(value) == 1:
-        value = value[0]
+    value = only(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

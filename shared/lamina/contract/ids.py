@@ -47,5 +47,8 @@ def slug(heading: str) -> str:
 
 
 def without_suffix(path: str) -> str:
-    """The path without `.md`."""
-    return path[: -len(".md")] if path.lower().endswith(".md") else path
+    """The path without `.md` or `.markdown`."""
+    for suffix in (".md", ".markdown"):
+        if path.lower().endswith(suffix):
+            return path[: -len(suffix)]
+    return path

@@ -221,10 +221,3 @@ class NoteFolder(Protocol):
 
     def create(self, key: str, content: bytes) -> None:
         """Writes a file that must not exist yet; AlreadyExists if it does. Readers see all or nothing."""
-
-
-class BodyLimit(Protocol):
-    """How many bodies a caller may read in a minute."""
-
-    def spend(self, caller: str, amount: int) -> None:
-        """Counts `amount` bodies. Raises LaminaError RATE_LIMITED where that is over the limit."""

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from lamina.contract.coercion import Boolean, Integer, IntegerList, Text, TextList
+from lamina.contract.coercion import Boolean, Integer, IntegerList, Text, TextList, encodable, only
 from lamina.contract.disclosure import (
     DEFAULT_LIMIT,
     DOCUMENT_FLAGS,
@@ -97,6 +97,11 @@ class Request(BaseModel):
         except ValidationError as error:
             raise _as_lamina(cls, error) from error
 
+    @property
+    def wants_receipt(self) -> bool:
+        """Whether a record of the answer is to be minted and kept."""
+        return False
+
     @field_validator("revision")
     @classmethod
     def _revision_is_one(cls, value: str | None) -> str | None:
@@ -107,8 +112,59 @@ class Request(BaseModel):
         return value
 
 
-class ListRequest(Request):
-    """What search, catalog and preflight share: disclosure, filters, paging, scope."""
+class ScopedRequest(Request):
+    """What every action takes that searches or lists: the corpus."""
+
+    search_scope: SearchScope | None = Field(
+        None, description="With a knowledge base: which corpus is searched. Default merged."
+    )
+    baseline_in_search: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+    include_full_baseline: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+
+    @property
+    def scope(self) -> SearchScope:
+        """The scope in force, older spellings included."""
+        return self.search_scope or _scope_of_booleans(self) or SearchScope.MERGED
+
+    @model_validator(mode="after")
+    def _scope_is_one(self) -> Self:
+        meant = _scope_of_booleans(self)
+        if self.search_scope is not None and meant is not None and self.search_scope != meant:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.search_scope} contradicts the older boolean beside it, which means {meant}. "
+                "Send search_scope alone.",
+            )
+        if self.knowledge_base_url is None and self.scope != SearchScope.MERGED:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.scope} needs knowledge_base_url: without one the baseline is the whole corpus.",
+            )
+        return self
+
+
+class GroupedRequest(ScopedRequest):
+    """What every action takes that ranks: the order of overlay against baseline."""
+
+    result_grouping: Grouping | None = Field(
+        None,
+        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
+    )
+
+    @property
+    def grouping(self) -> Grouping:
+        """The grouping in force."""
+        if self.result_grouping is not None:
+            return self.result_grouping
+        return Grouping.MERGED if self.knowledge_base_url is None else Grouping.OVERLAY_FIRST
+
+
+class ListRequest(ScopedRequest):
+    """What search, catalog and preflight share: disclosure, filters, paging."""
 
     permitted: ClassVar[tuple[Flag, ...]] = LIST_FLAGS
 
@@ -123,8 +179,8 @@ class ListRequest(Request):
         description="Documents per page: at most 500, with blockquote 200, metadata 100, summary 25.",
     )
     offset: Integer = Field(0, ge=0, description="Documents to pass over.")
-    max_tokens: Integer | None = Field(
-        None, ge=1, description="Budget of the response in cl100k_base tokens: the longest run that fits."
+    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(
+        None, description="Budget of the response in cl100k_base tokens: the longest run that fits."
     )
     audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
     exposure: TextList = Field(
@@ -146,25 +202,11 @@ class ListRequest(Request):
     )
     tags: TextList = Field((), description="Only documents that carry all of these, within the slice.")
     exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded documents.")
-    search_scope: SearchScope | None = Field(
-        None, description="With a knowledge base: which corpus is searched. Default merged."
-    )
-    baseline_in_search: Boolean | None = Field(
-        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
-    )
-    include_full_baseline: Boolean | None = Field(
-        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
-    )
 
     @property
     def flags(self) -> tuple[Flag, ...]:
         """The active flags in canonical order."""
         return ordered(Flag(name) for name in self.disclosure)
-
-    @property
-    def scope(self) -> SearchScope:
-        """The scope in force, older spellings included."""
-        return self.search_scope or _scope_of_booleans(self) or SearchScope.MERGED
 
     def filters(self) -> Filters:
         """The filters as the ranking reads them."""
@@ -189,15 +231,7 @@ class ListRequest(Request):
     @field_validator("include", "exclude")
     @classmethod
     def _kinds_exist(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
-        for name in value:
-            if name not in KINDS:
-                raise LaminaError(
-                    "INVALID_FILTER_VALUE",
-                    f"{info.field_name} {name!r} is no kind. The kinds are {', '.join(Kind)}.",
-                    parameter=info.field_name,
-                    requested_value=name,
-                    possible_values=list(KINDS),
-                )
+        check_kinds(info.field_name, value)
         return value
 
     @model_validator(mode="after")
@@ -205,38 +239,11 @@ class ListRequest(Request):
         check_limit(self.limit, self.flags)
         return self
 
-    @model_validator(mode="after")
-    def _scope_is_one(self) -> Self:
-        meant = _scope_of_booleans(self)
-        if self.search_scope is not None and meant is not None and self.search_scope != meant:
-            raise invalid_parameter(
-                "search_scope",
-                f"search_scope {self.search_scope} contradicts the older boolean beside it, which means {meant}. "
-                "Send search_scope alone.",
-            )
-        if self.knowledge_base_url is None and self.scope != SearchScope.MERGED:
-            raise invalid_parameter(
-                "search_scope",
-                f"search_scope {self.scope} needs knowledge_base_url: without one the baseline is the whole corpus.",
-            )
-        return self
 
-
-class RankedRequest(ListRequest):
+class RankedRequest(ListRequest, GroupedRequest):
     """What search and preflight add."""
 
-    result_grouping: Grouping | None = Field(
-        None,
-        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
-    )
     prefix: Boolean = Field(False, description="Take the last word as unfinished.")
-
-    @property
-    def grouping(self) -> Grouping:
-        """The grouping in force."""
-        if self.result_grouping is not None:
-            return self.result_grouping
-        return Grouping.MERGED if self.knowledge_base_url is None else Grouping.OVERLAY_FIRST
 
 
 class DocumentRequest(Request):
@@ -267,6 +274,19 @@ class DocumentRequest(Request):
         return _flags(cls, value)
 
 
+def check_kinds(parameter: str, names: tuple[str, ...]) -> None:
+    """Raises INVALID_FILTER_VALUE for a name outside the five kinds."""
+    for name in names:
+        if name not in KINDS:
+            raise LaminaError(
+                "INVALID_FILTER_VALUE",
+                f"{parameter} {name!r} is no kind. The kinds are {', '.join(Kind)}.",
+                parameter=parameter,
+                requested_value=name,
+                possible_values=list(KINDS),
+            )
+
+
 def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
     known = [str(flag) for flag in Flag]
     for name in names:
@@ -281,7 +301,7 @@ def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _scope_of_booleans(request: ListRequest) -> SearchScope | None:
+def _scope_of_booleans(request: ScopedRequest) -> SearchScope | None:
     given = {
         value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None
     }
@@ -296,9 +316,10 @@ def _scope_of_booleans(request: ListRequest) -> SearchScope | None:
 
 
 def _check_names(cls: type[Request], raw: Mapping[str, Any]) -> None:
-    for name in raw:
-        if name in cls.model_fields:
+    for raw_name in raw:
+        if raw_name in cls.model_fields:
             continue
+        name = encodable(str(raw_name)[:64])
         if name in UNSUPPORTED_FILTERS:
             raise LaminaError(
                 "CATEGORY_FILTER_NOT_SUPPORTED",
@@ -307,7 +328,7 @@ def _check_names(cls: type[Request], raw: Mapping[str, Any]) -> None:
                 parameter=name,
                 structural_filters=list(STRUCTURAL_FILTERS),
             )
-        if name in FILTERS:
+        if name in FILTERS and issubclass(cls, DocumentRequest):
             raise LaminaError(
                 "FILTER_NOT_PERMITTED",
                 f"filter {name!r} is not permitted on {cls.action}: the URI is the selector. "
@@ -316,16 +337,16 @@ def _check_names(cls: type[Request], raw: Mapping[str, Any]) -> None:
             )
         known = sorted(cls.model_fields)
         raise invalid_parameter(
-            str(name)[:64],
-            f"unknown parameter {str(name)[:64]!r} on {cls.action}. It takes {', '.join(known)}.",
+            name,
+            f"unknown parameter {name!r} on {cls.action}. It takes {', '.join(known)}.",
             parameters=known,
         )
 
 
 def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str, Any]:
     """Moves `input` to the main argument's own name; both may be sent if they say the same."""
-    older = given.pop("input", None)
-    value = given.get(main, older)
+    older = only(given.pop("input", None))
+    value = only(given.get(main, older))
     if older not in (None, "") and value not in (None, "") and older != value:
         raise invalid_parameter(
             "input", f"input and {main} differ. They are one parameter: send {main} alone."
@@ -339,9 +360,7 @@ def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str
                 parameter=main,
                 max_bytes=MAX_MAIN_ARGUMENT_BYTES,
             )
-        if not value.strip().strip("\x00").strip():
-            value = None
-    if value is None:
+    if value is None or value == [] or (isinstance(value, str) and not value.replace("\x00", " ").strip()):
         raise LaminaError("EMPTY_QUERY", f"{main} is empty. Send some text in {main!r}.", parameter=main)
     return {**given, main: value}
 

@@ -78,7 +78,7 @@ def envelope_schema(model: type[Request]) -> Schema:
         properties |= {"filtered_out": integer, "overlay_hits": _STRINGS, "baseline_hits": _STRINGS}
         required.append("filtered_out")
     if model.action == "search":
-        properties["match"] = _MATCH
+        properties["match"] = MATCH_SCHEMA
         required.append("match")
     if model.action == "preflight":
         properties["governance_source"] = {"type": "string"}
@@ -134,7 +134,7 @@ _NATIVE: dict[str, Schema] = {
     "resolve": {"content_hash": {"type": "string"}},
 }
 
-_MATCH: Schema = _object(
+MATCH_SCHEMA: Schema = _object(
     {
         "signal": {"type": "string", "enum": ["strong", "weak", "none"]},
         "coverage": {"type": "number", "minimum": 0, "maximum": 1},
@@ -155,4 +155,8 @@ def _flat(schema: Schema, definitions: Schema) -> Schema:
         schema = {**named, "description": "", **{n: v for n, v in schema.items() if n != "$ref"}}
     if schema.get("default", 0) is None:
         schema = {name: value for name, value in schema.items() if name != "default"}
-    return {name: value for name, value in schema.items() if name != "title"}
+    # A bound beside a null alternative comes under its Python name, which no client knows.
+    return {_BOUNDS.get(name, name): value for name, value in schema.items() if name != "title"}
+
+
+_BOUNDS = {"ge": "minimum", "le": "maximum"}

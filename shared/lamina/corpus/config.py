@@ -63,4 +63,7 @@ def parse_settings(text: str | None) -> KnowledgeBaseSettings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
+        if first["type"] == "extra_forbidden":
+            known = ", ".join(KnowledgeBaseSettings.model_fields)
+            raise InvalidSettings(f"{field} is no setting; the settings are {known}") from error
         raise InvalidSettings(f"{field}: {first['msg']}") from error

@@ -130,9 +130,12 @@ def _summary(body: str, headings: list[Heading], heading_ends: list[int]) -> tup
 
 
 def _unique(name: str, used: dict[str, int]) -> str:
-    count = used.get(name, 0)
-    used[name] = count + 1
-    return f"{name}-{count}" if count else name
+    free = name
+    while free in used:
+        used[name] += 1
+        free = f"{name}-{used[name]}"
+    used[free] = 0
+    return free
 
 
 def _problems(headings: list[Heading]) -> tuple[str, ...]:

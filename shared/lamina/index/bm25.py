@@ -39,9 +39,7 @@ class ScopeStatistics:
     ) -> ScopeStatistics:
         """Statistics of the masked documents from all documents' lengths."""
         count = len(lengths) if mask is None else int(np.count_nonzero(mask))
-        return ScopeStatistics(
-            mask, count, _average(lengths, mask), _norm(lengths, mask), _norm(head_lengths, mask)
-        )
+        return ScopeStatistics(mask, count, _average(lengths, mask), _norm(lengths, mask), _norm(head_lengths, mask))
 
 
 def _average(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> float:
@@ -63,9 +61,7 @@ def inverse_document_frequency(document_frequency: int, count: int) -> float:
     return math.log(1 + (count - document_frequency + 0.5) / (document_frequency + 0.5))
 
 
-def saturated(
-    frequencies: NDArray[np.uint16] | NDArray[np.float64], norm: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def saturated(frequencies: NDArray[np.uint16] | NDArray[np.float64], norm: NDArray[np.float64]) -> NDArray[np.float64]:
     """The frequency part of BM25: rises with the frequency, below k1 + 1."""
     occurrences = frequencies.astype(np.float64)
     return occurrences * (SATURATION + 1) / (occurrences + norm)
@@ -84,11 +80,10 @@ def add_up(contributions: Sequence[Contribution], count: int) -> Contribution:
     if total * 8 < count:
         return _add_up_few(contributions)
     dense = np.zeros(count)
-    touched = np.zeros(count, dtype=np.bool_)
     for documents, values in contributions:
         dense[documents] += values
-        touched[documents] = True
-    found = np.flatnonzero(touched).astype(np.int32)
+    # Every contribution is above zero, so a sum of zero is a document that none has touched.
+    found = np.flatnonzero(dense > 0).astype(np.int32)
     return found, dense[found]
 
 

@@ -1,4 +1,4 @@
-"""Decides how terms are stored: compressed sparse rows, for each term its documents and its frequency in each."""
+"""Decides how terms are stored: compressed sparse rows, a row of documents and frequencies for each term."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lamina.corpus.document import Document
 from lamina.index.bm25 import ScopeStatistics
 from lamina.index.fields import HEAD_FIELDS, field_texts
-from lamina.index.packing import PackedArray, joined, packed, unpacked
+from lamina.index.packing import joined, packed, unpacked
 from lamina.index.terms import HEAD_MARK, terms_of, words
 from lamina.index.vocabulary import KnownWords
 
@@ -115,9 +115,7 @@ class Postings:
         """Where the postings of a term stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
 
-    def in_scope(
-        self, term: int, mask: NDArray[np.bool_] | None
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+    def in_scope(self, term: int, mask: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         """The documents of a mask (None: all) that hold a term, ascending, and its frequency in each."""
         row = self.row(term)
         documents, frequencies = self.documents[row], self.frequencies[row]
@@ -165,7 +163,8 @@ def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
 
 def _gaps(documents: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Distance from the document before in the same row; from zero, for the first of a row."""
-    gaps = np.diff(documents.astype(np.int64), prepend=0)
+    gaps = documents.astype(np.int64)
+    gaps[1:] -= documents[:-1]
     firsts = starts[:-1]
     gaps[firsts] = documents[firsts]
     return gaps

@@ -1,4 +1,4 @@
-"""Decides what right scores are: the slow, plain BM25 on rank-bm25's base class that the postings must equal."""
+"""Decides what right scores are: the slow, plain BM25 on rank-bm25's base class, which postings must equal."""
 
 from __future__ import annotations
 

@@ -64,7 +64,10 @@ def unseal(content: bytes, key: bytes, *, kind: str) -> tuple[Manifest, dict[str
     signature = bytes(view[start + length : start + length + _SIGNATURE_BYTES])
     if not hmac.compare_digest(signature, _sign(header, key)):
         raise SnapshotRefused("signature does not verify")
-    manifest = Manifest(**json.loads(header))
+    try:
+        manifest = Manifest(**json.loads(header))
+    except (ValueError, TypeError) as error:
+        raise SnapshotRefused("the manifest is of another version") from error
     payload = view[start + length + _SIGNATURE_BYTES :]
     if manifest.format != FORMAT:
         raise SnapshotRefused(f"format {manifest.format} where {FORMAT} is read")

@@ -7,34 +7,35 @@ from __future__ import annotations
 
 from typing import Final
 
-STOP_WORDS: Final = frozenset(
-    (
-        "a about after again all also am an and any are arent as at be been before being between both but by can "
-        "cant could couldnt did didnt do does doesnt doing done dont during each either else ever few for from "
-        "further had hadnt has hasnt have havent having he hence her here hers him his how i if im in into is "
-        "isnt it its ive just let may me might more most much must my neither no nor not of off on once only or "
-        "other our ours out over own per please quite rather same shall she should shouldnt since so some such "
-        "than that thats the their theirs them then there these they this those though through thus to too under "
-        "until up upon us very was wasnt we were werent what whats when where whether which while who whom whose "
-        "why will with within without wont would wouldnt yet you your yours"
-    ).split()
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOP_WORDS: Final = _words(
+    "a about after again all also am an and any are arent as at be been before being between both but by can "
+    "cant could couldnt did didnt do does doesnt doing done dont during each either else ever few for from "
+    "further had hadnt has hasnt have havent having he hence her here hers him his how i if im in into is "
+    "isnt it its ive just let may me might more most much must my neither no nor not of off on once only or "
+    "other our ours out over own per please quite rather same shall she should shouldnt since so some such "
+    "than that thats the their theirs them then there these they this those though through thus to too under "
+    "until up upon us very was wasnt we were werent what whats when where whether which while who whom whose "
+    "why will with within without wont would wouldnt yet you your yours"
 )
 """Words that name nothing; they are searched only where a query has no others."""
 
-COMMON_WORDS: Final = frozenset(
-    (
-        "able add added allow allowed almost already always another anyone anything ask asked asking away bad become "
-        "becomes begin begins best better big bring brings came certain come comes coming consider considered "
-        "different easy enough especially even every everyone everything exactly far feel find finds first follow "
-        "following follows found gave get gets getting give given gives giving go goes going gone good got gotten "
-        "great happen happening happens hard help helps instead keep keeping keeps kept kind knew know knowing known "
-        "knows large last later least less lets like likely little long look looking looks lot lots made main make "
-        "makes making many matter maybe mean means meant need needed needing needs never new next nobody nothing now "
-        "often old one ones others particular perhaps possible put puts putting really regarding relevant said say "
-        "saying says see seeing seem seems seen several show showing shown shows similar small someone something "
-        "sometimes start started starts still stop stuff sure take taken takes taking talk tell tells thing things "
-        "think thinking thought told together took tried tries try trying two use used useful uses using usual "
-        "usually various want wanted wants way ways well went whatever whenever whole without worth"
-    ).split()
+COMMON_WORDS: Final = _words(
+    "able add added allow allowed almost already always another anyone anything ask asked asking away bad become "
+    "becomes begin begins best better big bring brings came certain come comes coming consider considered "
+    "different easy enough especially even every everyone everything exactly far feel find finds first follow "
+    "following follows found gave get gets getting give given gives giving go goes going gone good got gotten "
+    "great happen happening happens hard help helps instead keep keeping keeps kept kind knew know knowing known "
+    "knows large last later least less lets like likely little long look looking looks lot lots made main make "
+    "makes making many matter maybe mean means meant need needed needing needs never new next nobody nothing now "
+    "often old one ones others particular perhaps possible put puts putting really regarding relevant said say "
+    "saying says see seeing seem seems seen several show showing shown shows similar small someone something "
+    "sometimes start started starts still stop stuff sure take taken takes taking talk tell tells thing things "
+    "think thinking thought told together took tried tries try trying two use used useful uses using usual "
+    "usually various want wanted wants way ways well went whatever whenever whole without worth"
 )
 """Words of every subject; they count less than their rarity says."""

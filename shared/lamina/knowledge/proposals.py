@@ -104,6 +104,15 @@ def check_review(one: Reviewed, review_sha256: str) -> None:
         raise Refusal(ErrorCode.REVIEW_CHANGED)
 
 
+def obstacle(standing: Standing, files: WorkspaceFiles, one: Reviewed) -> ErrorCode | None:
+    """What an acceptance would fail with now; None where it would go through."""
+    try:
+        _check_fresh(standing, files, one.payload["context"])
+    except Refusal as refusal:
+        return refusal.code
+    return None
+
+
 def _check_fresh(standing: Standing, files: WorkspaceFiles, context: dict[str, Any]) -> None:
     """Raises a Refusal that names the first thing that is no longer what the proposal was made against."""
     if context["expected_head"] != standing.seal.head:
@@ -131,6 +140,4 @@ def _change(one: Reviewed, note: Note) -> dict[str, Any]:
 
 
 def _append(workspace: Workspace, one: Reviewed, transition: str, by: str, detail: dict[str, Any]) -> None:
-    workspace.ledger.append(
-        AuditEntry(one.row.id, transition, workspace.now(), by, canonical(detail).decode())
-    )
+    workspace.ledger.append(AuditEntry(one.row.id, transition, workspace.now(), by, canonical(detail).decode()))

@@ -65,16 +65,12 @@ class _Omitted:
         return {"bytes": self.bytes, "tokens": self.tokens, "time": self.time, "limit": self.limit}
 
 
-def index_of(
-    files: WorkspaceFiles, manifest: Digests, digest: str, cache: ParseCache | None
-) -> WorkspaceIndex:
+def index_of(files: WorkspaceFiles, manifest: Digests, digest: str, cache: ParseCache | None) -> WorkspaceIndex:
     """The index of exactly the files that a manifest names; `cache` makes a changed workspace quick."""
     sealed = tuple(SourceFile(path, files.contents[path]) for path in manifest)
     edition = Edition(Origin.BASELINE, digest[:SHORT_DIGEST], sealed, files.settings)
     snapshot, fresh = build([edition], cache)
-    facts = tuple(
-        fact_of(path, str(snapshot.kind[number])) for number, path in enumerate(snapshot.paths)
-    )
+    facts = tuple(fact_of(path, str(snapshot.kind[number])) for number, path in enumerate(snapshot.paths))
     return WorkspaceIndex(snapshot, facts, fresh)
 
 
@@ -125,25 +121,20 @@ def query(
     return _result(basis, passages, omitted.value(), len(documents) - len(passages))
 
 
-def _candidates(
-    index: WorkspaceIndex, operation: Query, facts: Sequence[FactName]
-) -> tuple[list[int], Needles]:
+def _candidates(index: WorkspaceIndex, operation: Query, facts: Sequence[FactName]) -> tuple[list[int], Needles]:
     """Every document of the selection that matches, best first: the selection comes before the ranking."""
     mask = _selected(index, operation.type, facts)
     if not mask.any():
         return [], ()
     snapshot = index.snapshot
-    ranked = rank(
-        snapshot.postings, snapshot.postings.statistics(mask), operation.query, text_of=snapshot.body
-    )
+    ranked = rank(snapshot.postings, snapshot.postings.statistics(mask), operation.query, text_of=snapshot.body)
     return [int(document) for document in ranked.documents], ranked.needles
 
 
 def _selected(index: WorkspaceIndex, kind: str | None, facts: Sequence[FactName]) -> NDArray[np.bool_]:
     wanted = {(fact.type, fact.id) for fact in facts}
     chosen = (
-        (kind is None or fact.type == kind) and (not wanted or (fact.type, fact.id) in wanted)
-        for fact in index.facts
+        (kind is None or fact.type == kind) and (not wanted or (fact.type, fact.id) in wanted) for fact in index.facts
     )
     return np.fromiter(chosen, np.bool_, len(index.facts))
 
@@ -179,9 +170,7 @@ def _size_without_passages(basis: Basis, candidates: int) -> int:
     return len(Response(_result(basis, [], counts, candidates)).text().encode())
 
 
-def _result(
-    basis: Basis, passages: list[dict[str, Any]], omitted: dict[str, int], additional: int
-) -> dict[str, Any]:
+def _result(basis: Basis, passages: list[dict[str, Any]], omitted: dict[str, int], additional: int) -> dict[str, Any]:
     return {
         "head": basis.head,
         "source_manifest_sha256": basis.manifest,

@@ -16,6 +16,8 @@ from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import ProposalStatus, SourceUnavailable, StoreUnavailable
 from lamina.knowledge import proposals
 from lamina.knowledge.descriptor import describe
+from lamina.knowledge.display import CitedSource, cited_sources
+from lamina.knowledge.note import note_path
 from lamina.knowledge.proposals import Reviewed, reviewed
 from lamina.knowledge.protocol import (
     LOCAL_OWNER,
@@ -63,6 +65,16 @@ class KnowledgeCaller:
     spend: Callable[[int], None] = lambda passages: None
 
 
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What a person decides on. `obstacle` is what an acceptance would fail with now."""
+
+    reviewed: Reviewed
+    sources: list[CitedSource]
+    obstacle: ErrorCode | None
+    note_path: str
+
+
 @dataclass(slots=True)
 class KnowledgeService:
     """The contract over one workspace. `clock` gives seconds of elapsed time."""
@@ -98,6 +110,17 @@ class KnowledgeService:
             logger.error("INTERNAL_ERROR on knowledge", exc_info=self.log_tracebacks)
             return Response(code=ErrorCode.INTERNAL_ERROR)
         return self._within(Response(result), request)
+
+    def examine(self, number: int) -> Examined:
+        """A proposal beside its sources. Raises Refusal baseline_required, invalid_pending_id."""
+        standing = self.workspace.standing()
+        if standing is None:
+            raise Refusal(ErrorCode.BASELINE_REQUIRED)
+        one = self._row(number, KnowledgeCaller(Authority.OPERATOR))
+        files = self.workspace.files()
+        blocked = proposals.obstacle(standing, files, one) if one.row.status is ProposalStatus.PENDING else None
+        path = one.row.path or note_path(one.payload["capture"]["title"], one.review_sha256)
+        return Examined(one, cited_sources(one, files), blocked, path)
 
     def _answer(self, request: Request, caller: KnowledgeCaller, started: float) -> dict[str, Any]:
         operation = request.operation

@@ -22,7 +22,10 @@ from lamina.contract.ports import StoreUnavailable
 from lamina.contract.schema import request_schema
 from lamina.local.deployment import DEFAULT_DATA, TEMPLATE, Deployment, DeploymentError, chosen, remembered
 from lamina.local.indexes import LocalIndexes
+from lamina.local.knowledge import add_global_flags, add_knowledge_command
+from lamina.local.report import add_report
 from lamina.local.tables import show
+from lamina.local.verify import add_receipt_commands
 from lamina.runtime.dispatch import Caller, dispatch
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import InsecureKey
@@ -54,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lamina", description="Progressive-disclosure retrieval over Markdown."
     )
+    add_global_flags(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, command, purpose in (
         ("serve", _serve, "build the indexes and serve the whole API on this machine"),
@@ -79,6 +83,9 @@ def _parser() -> argparse.ArgumentParser:
         sub.set_defaults(command=command)
     for action in ACTIONS.values():
         _add_action(commands, action)
+    add_knowledge_command(commands)
+    add_report(commands, _add_data)
+    add_receipt_commands(commands)
     return parser
 
 
@@ -103,7 +110,7 @@ def _add_action(commands: Any, action: Action) -> None:
         text = schema.get("description", "").replace("%", "%%")
         if schema.get("type") == "boolean":
             sub.add_argument(*options, dest=name, nargs="?", const="true", help=text, metavar="true|false")
-        elif schema.get("type") == "array":
+        elif schema.get("type") in ("array", "object"):
             sub.add_argument(*options, dest=name, action="append", help=text, metavar=name.upper())
         else:
             sub.add_argument(*options, dest=name, help=text, metavar=name.upper())
@@ -175,17 +182,19 @@ def _mcp(arguments: argparse.Namespace) -> int:
     from lamina.local.stdio import serve
 
     if arguments.bucket is not None:
-        kept = {name: value for name, value in os.environ.items() if name != "LAMINA_DATA"}
-        serve(compose(Settings.of({**kept, "LAMINA_BUCKET": arguments.bucket})), arguments.knowledge_base)
+        os.environ.pop("LAMINA_DATA", None)
+        os.environ["LAMINA_BUCKET"] = arguments.bucket
+        serve(compose(Settings.of(os.environ)), arguments.knowledge_base)
         return 0
     if arguments.baseline or arguments.allow or arguments.settings:
         deployment = chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings)
     else:
         deployment = _deployment(arguments.data)
+    os.environ.update(deployment.environment())
     indexes = _build(deployment)
     stop = threading.Event()
     threading.Thread(target=indexes.watch, args=(stop,), daemon=True).start()
-    serve(compose(Settings.of(deployment.environment())), arguments.knowledge_base)
+    serve(compose(Settings.of(os.environ)), arguments.knowledge_base)
     stop.set()
     return 0
 
@@ -203,8 +212,9 @@ def _build(deployment: Deployment) -> LocalIndexes:
         built = indexes.build(reporter)
     deployment.save()
     for one in built:
-        count = "unchanged" if one.unchanged else f"{one.documents} documents"
-        console.print(f"{one.name}: {count}, revision {one.revision}", highlight=False)
+        documents = "1 document" if one.documents == 1 else f"{one.documents} documents"
+        count = "unchanged" if one.unchanged else documents
+        console.print(f"{one.name.removeprefix('kb-')}: {count}, revision {one.revision}", highlight=False)
         for skipped in one.skipped:
             console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
     return indexes

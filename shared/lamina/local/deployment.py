@@ -71,21 +71,19 @@ def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[st
 
     Raises DeploymentError for addresses that cannot be used.
     """
-    if baseline is None and not allow and not settings:
-        known = remembered(data)
-        if known is not None:
-            return known
+    known = remembered(data) if baseline is None else None
+    if known is not None and not allow and not settings:
+        return known
     if baseline is None:
-        known = remembered(data) if allow or settings else None
-        baseline = known.baseline if known else str(SAMPLES / "handbook")
-        if not allow and known is None:
-            allow = [f"gauge-firmware={SAMPLES / 'gauge-firmware'}"]
+        sample = Deployment(data, str(SAMPLES / "handbook"), (f"gauge-firmware={SAMPLES / 'gauge-firmware'}",))
+        before = known or sample
+        baseline, allow = before.baseline, allow or list(before.allow)
     try:
         deployment = Deployment(
             data.absolute(),
             _absolute(baseline),
             tuple(_entry(one) for one in allow),
-            dict(_setting(one) for one in settings),
+            {**(known.settings if known else {}), **dict(_setting(one) for one in settings)},
         )
         deployment.address()
         deployment.allow_list()

@@ -7,6 +7,7 @@ import importlib.util
 import socket
 import uuid
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,21 @@ class _Exchange(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are not logged: a line would hold the query."""
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What cannot be read as a request gets an envelope instead of the base class's page."""
+        self.close_connection = True
+        # Set before anything was parsed, so that the status line is written in any case.
+        self.request_version = self.protocol_version
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            refusal = self._refusal("METHOD_NOT_ALLOWED", "no such method. Use GET or POST.", methods=["GET", "POST"])
+        elif code in (HTTPStatus.REQUEST_URI_TOO_LONG, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE):
+            refusal = self._refusal(
+                "REQUEST_TOO_LARGE", "the URL or a header is over 65536 bytes. Use POST.", max_bytes=65536
+            )
+        else:
+            refusal = self._refusal("INVALID_PARAMETER", "this is no HTTP/1.1 request.")
+        self._write(refusal)
 
     def answer(self) -> None:
         """Any method: find the function, call it, write what it says."""

@@ -56,6 +56,11 @@ class LocalIndexes:
             except SourceUnavailable as error:
                 where = wanted.url if wanted else self.deployment.baseline
                 raise DeploymentError(f"{name} ({where}) cannot be read: {error.reason}") from error
+            if one.documents == 0:
+                where = wanted.url if wanted else self.deployment.baseline
+                raise DeploymentError(
+                    f"{name} ({where}) holds no Markdown that can be indexed. Give the folder that holds the .md files."
+                )
             built.append(one)
         return built
 

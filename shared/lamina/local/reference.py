@@ -135,9 +135,7 @@ def _actions() -> list[str]:
         link = f"[`{action.name}`](docs/actions/{action.name}.md)"
         main_argument = f"`{action.request.main}`" if action.request.main else "nothing"
         rows.append((link, main_argument, action.purpose, _default(default), flags))
-    return _table(
-        ("Action", "Asked with", "What it answers", "Default `disclosure`", "Permitted flags"), rows
-    )
+    return _table(("Action", "Asked with", "What it answers", "Default `disclosure`", "Permitted flags"), rows)
 
 
 def _disclosure() -> list[str]:

@@ -31,6 +31,8 @@ def show(envelope: Envelope, console: Console) -> None:
             console.print(Text(f"  did you mean {uri}"))
         for link in envelope.get("supersession_chain", ()):
             console.print(Text(f"  {link['uri']}  {link['title']}"))
+    elif "citation_ids" in data:
+        _show_brief(envelope, data, console)
     else:
         _show_document(envelope, data, console)
 
@@ -70,3 +72,12 @@ def _show_document(envelope: Envelope, data: dict[str, Any], console: Console) -
             console.print(Text(f"{tier}: {data[tier]}"))
     if "body" in data:
         console.print(Markdown(data["body"]))
+
+
+def _show_brief(envelope: Envelope, data: dict[str, Any], console: Console) -> None:
+    console.print(Text(data["text"]) if data["text"] else Text("nothing to hand over", style="yellow"))
+    match = envelope["match"]
+    line = f"match {match['signal']} ({match['coverage']:.0%}) · revision {envelope['revision']}"
+    if "receipt" in envelope:
+        line += f" · receipt {envelope['receipt']['receipt_digest']}"
+    console.print(Text(line, style="dim"))

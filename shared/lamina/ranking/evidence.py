@@ -21,6 +21,7 @@ from lamina.index.postings import Postings
 from lamina.index.terms import FORM_MARK, HEAD_MARK, stem
 from lamina.ranking.query import QueryWord
 from lamina.ranking.spelling import stand_ins
+from lamina.ranking.synonyms import SYNONYMS
 
 FORM_WEIGHT: Final = 0.5
 """What the exact form of a word counts beside its stem."""
@@ -30,6 +31,8 @@ PART_WEIGHT: Final = 0.5
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
 MOST_COMPLETIONS: Final = 64
 """Terms that an unfinished word may stand for."""
+SYNONYM_WEIGHT: Final = 0.3
+"""What a synonym counts beside the word itself."""
 STAND_IN_TRUST: Final = 0.7
 """How much of a word's weight a document holds that has only what stands in for it."""
 
@@ -47,9 +50,16 @@ class Row:
         """Whether any document of the scope holds the term."""
         return len(self.documents) > 0
 
+    def at_most(self, idf: float) -> Row:
+        """The same row, counting no more than this IDF."""
+        return Row(self.documents, self.frequencies, min(self.idf, idf))
+
     def score(self, norm: NDArray[np.float64], weight: float) -> Contribution:
         """What the term gives to each document that holds it; `norm` has one entry a document."""
         return self.documents, saturated(self.frequencies, norm[self.documents]) * (weight * self.idf)
+
+
+NO_ROW: Final = Row(np.zeros(0, dtype=np.int32), np.zeros(0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +82,7 @@ class Leaf:
             yield from _scores(self.head_stemmed, self.head_form, statistics.head_norm, weight * HEAD_WEIGHT)
 
 
-def _scores(
-    stemmed: Row, form: Row | None, norm: NDArray[np.float64], weight: float
-) -> Iterator[Contribution]:
+def _scores(stemmed: Row, form: Row | None, norm: NDArray[np.float64], weight: float) -> Iterator[Contribution]:
     if form is None:
         yield stemmed.score(norm, weight * (1 + FORM_WEIGHT))
         return
@@ -85,7 +93,7 @@ def _scores(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a scope holds of one query word: of its whole name, and of the names of its parts.
+    """What a scope holds of one query word: of its whole name, of the names of its parts, of its synonyms.
 
     `trust`, 0 to 1, is below 1 where another word stands in for a word that occurs nowhere.
     """
@@ -93,6 +101,7 @@ class Evidence:
     word: QueryWord
     whole: Leaf
     parts: tuple[Leaf, ...]
+    synonyms: tuple[Leaf, ...] = ()
     trust: float = 1.0
 
     @property
@@ -115,25 +124,37 @@ class Evidence:
         for part in self.parts:
             if part.stemmed.found:
                 yield from part.scores(statistics, part_weight)
+        for synonym in self.synonyms:
+            yield from synonym.scores(statistics, times * SYNONYM_WEIGHT)
 
     def held(self, count: int) -> Contribution:
         """How much of the word's weight each document holds; the whole holds its parts."""
-        given = [
-            (row.documents, np.full(len(row.documents), row.idf * self.word.telling))
-            for row in (part.stemmed for part in self.parts)
-            if row.found
-        ]
-        whole = self.whole.stemmed.documents
-        if len(whole):
-            given.append((whole, np.full(len(whole), self.weight)))
-        documents, held = add_up(given, count)
-        return documents, np.minimum(held, self.weight) * self.trust
+        weight = self.weight
+        given = [_evenly(part.stemmed, part.stemmed.idf * self.word.telling) for part in self.parts]
+        given.append(_evenly(self.whole.stemmed, weight))
+        given += [_evenly(synonym.stemmed, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
+        documents, held = add_up([one for one in given if len(one[0])], count)
+        return documents, np.minimum(held, weight) * self.trust
+
+
+def _evenly(row: Row, value: float) -> Contribution:
+    return row.documents, np.broadcast_to(np.float64(value), len(row.documents))
 
 
 def evidence_of(word: QueryWord, postings: Postings, statistics: ScopeStatistics) -> Evidence:
     """Looks a query word up in a scope."""
+    whole = leaf_of(word.whole, postings, statistics)
     parts = tuple(leaf_of(part, postings, statistics) for part in word.parts)
-    return Evidence(word, leaf_of(word.whole, postings, statistics), parts)
+    return Evidence(word, whole, parts, tuple(_synonyms(whole, postings, statistics)))
+
+
+def _synonyms(leaf: Leaf, postings: Postings, statistics: ScopeStatistics) -> Iterator[Leaf]:
+    """Synonyms that occur in the scope, none of them rarer than the word itself."""
+    for term in SYNONYMS.get(stem(leaf.name), ()):
+        row = row_of([term], postings, statistics)
+        if row.found:
+            head = row_of([HEAD_MARK + term], postings, statistics)
+            yield Leaf(term, row.at_most(leaf.stemmed.idf), NO_ROW, head.at_most(leaf.head_stemmed.idf), NO_ROW)
 
 
 def leaf_of(name: str, postings: Postings, statistics: ScopeStatistics) -> Leaf:
@@ -173,8 +194,8 @@ def unknown_spelling(evidence: Evidence, postings: Postings, statistics: ScopeSt
     names = stand_ins(evidence.word.whole, postings, statistics)
     leaves = tuple(leaf_of(name, postings, statistics) for name in names)
     if len(leaves) == 1:
-        return Evidence(evidence.word, leaves[0], (), STAND_IN_TRUST)
-    return Evidence(evidence.word, evidence.whole, leaves, STAND_IN_TRUST) if leaves else evidence
+        return Evidence(evidence.word, leaves[0], (), trust=STAND_IN_TRUST)
+    return Evidence(evidence.word, evidence.whole, leaves, trust=STAND_IN_TRUST) if leaves else evidence
 
 
 def _terms_from(start: str, postings: Postings, statistics: ScopeStatistics) -> Iterator[str]:

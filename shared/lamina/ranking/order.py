@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import Contribution, ScopeStatistics, add_up
+from lamina.index.bm25 import ScopeStatistics, add_up
 from lamina.index.postings import Postings
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
 from lamina.ranking.match import Match, signal_of
@@ -55,7 +55,7 @@ def rank(
     evidence = _evidence(question, postings, statistics)
     contributions = [given for each in evidence for given in each.scores(statistics)]
     documents, scores = add_up(contributions, postings.count)
-    coverage = _coverage(documents, evidence, postings.count)
+    coverage = _coverage(evidence, postings.count)
     documents, scores, coverage = _ordered(documents, scores, coverage)
     if question.phrases:
         held = holding(question.phrases, documents, postings, text_of)
@@ -71,7 +71,7 @@ def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) 
         evidence = [*others, completed(last, postings, statistics)]
     tried = 0
     for number, each in enumerate(evidence):
-        if not each.found and tried < MOST_CORRECTED:
+        if not each.found and not each.synonyms and tried < MOST_CORRECTED:
             tried += 1
             evidence[number] = unknown_spelling(each, postings, statistics)
     return evidence
@@ -83,15 +83,14 @@ def _match(coverage: NDArray[np.float64], evidence: Sequence[Evidence]) -> Match
     return Match(signal_of(best), best, unmatched)
 
 
-def _coverage(
-    documents: NDArray[np.int32], evidence: Sequence[Evidence], count: int
-) -> NDArray[np.float64]:
+def _coverage(evidence: Sequence[Evidence], count: int) -> NDArray[np.float64]:
+    """The share of the query's weight that each matching document holds, by ascending document.
+
+    A document that scores holds a stem, so these are the documents that score.
+    """
     asked = sum(each.weight for each in evidence)
-    held: list[Contribution] = [each.held(count) for each in evidence if each.found]
-    if not held:
-        return np.zeros(len(documents))
-    holders, weights = add_up(held, count)
-    return np.minimum(weights[np.searchsorted(holders, documents)] / asked, 1.0)
+    _, weights = add_up([each.held(count) for each in evidence], count)
+    return np.minimum(weights / asked, 1.0) if len(weights) else weights
 
 
 def _ordered(

@@ -28,9 +28,7 @@ def holding(
         number = postings.numbers.get(term)
         holders = postings.documents[postings.row(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
-    patterns = [
-        re.compile(r"(?<!\w)" + r"[\W_]{1,8}".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases
-    ]
+    patterns = [re.compile(r"(?<!\w)" + r"[\W_]{1,8}".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]
     places = np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist()
     held = [place for place in places if _holds(patterns, text_of(int(documents[place])))]
     return np.array(held, dtype=np.int64)

@@ -11,10 +11,10 @@ from typing import Final
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
 from lamina.index.terms import Word, fold, sequence, words
 
-MOST_WORDS: Final = 256
+MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
 MOST_PHRASES: Final = 8
-COMMON_WORD_WEIGHT: Final = 0.5
+COMMON_WORD_WEIGHT: Final = 0.4
 """What a word of every subject counts, by what its rarity says."""
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')

@@ -40,7 +40,7 @@ def _nearest(name: str, postings: Postings, statistics: ScopeStatistics) -> str 
     candidates = _alike(name, known, most)
     edits = _edits(name, known.codes[candidates], known.lengths[candidates])
     for distance in range(1, most + 1):
-        reached = [
+        reached: list[tuple[int, str]] = [
             (-_document_frequency(stem(known.names[row]), postings, statistics), known.names[row])
             for row in candidates[edits == distance].tolist()
             if (distance == 1 or known.names[row][0] == name[0])
@@ -48,17 +48,18 @@ def _nearest(name: str, postings: Postings, statistics: ScopeStatistics) -> str 
         ]
         reached = [one for one in reached if one[0] < 0]
         if reached:
-            return min(reached)[1]
+            _, nearest = min(reached)
+            return nearest
     return None
 
 
 def _alike(name: str, known: KnownWords, edits: int) -> NDArray[np.int64]:
-    """Rows of words that can be within `edits`: each changes the length by one, and two letter counts, at most."""
+    """Rows of words that can be within `edits`: each changes the length by one and two letter counts at most."""
     longer = np.abs(known.lengths - len(name))
     rows = np.flatnonzero(longer <= edits)
     asked = np.array([name.count(chr(letter)) for letter in range(ord("a"), ord("z") + 1)], dtype=np.int8)
     changed = np.abs(known.letters[rows] - asked).sum(axis=1, dtype=np.int16)
-    return rows[changed <= 2 * edits][:MOST_COMPARED]
+    return np.asarray(rows[changed <= 2 * edits][:MOST_COMPARED])
 
 
 def _edits(name: str, codes: NDArray[np.uint8], lengths: NDArray[np.int16]) -> NDArray[np.int16]:
@@ -80,7 +81,7 @@ def _edits(name: str, codes: NDArray[np.uint8], lengths: NDArray[np.int16]) -> N
                 swapped = (codes[:, j - 1] == letters[i - 2]) & (codes[:, j - 2] == letters[i - 1])
                 best = np.where(swapped, np.minimum(best, table[i - 2, j - 2] + 1), best)
             table[i, j] = best
-    return table[len(letters), np.minimum(lengths, width), np.arange(words)]
+    return np.asarray(table[len(letters), np.minimum(lengths, width), np.arange(words)])
 
 
 def _halves(name: str, postings: Postings, statistics: ScopeStatistics) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from lamina.contract.request import DocumentRequest, ListRequest
 from lamina.runtime.dispatch import Caller, Reply, dispatch
 from lamina.runtime.http_event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
+from lamina.runtime.observed import observed
 from lamina.runtime.signing import InsecureKey
 from lamina.runtime.wiring import Runtime, wire
 
@@ -41,7 +42,7 @@ def adapt(action: Action) -> Handler:
 def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:
     """One HTTP request to an action."""
     if request.method == "OPTIONS":
-        return preflight(action.methods)
+        return observed(action.name, request, runtime, lambda: preflight(action.methods))
 
     def arguments() -> Mapping[str, Any]:
         if request.method not in action.methods:

@@ -23,7 +23,7 @@ from lamina.contract.envelope import (
 )
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import Revision
-from lamina.contract.request import DocumentRequest, ListRequest, RankedRequest, Request
+from lamina.contract.request import DocumentRequest, GroupedRequest, ListRequest, Request, ScopedRequest
 from lamina.contract.tokens import count_each
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.limits import bodies_of
@@ -116,6 +116,12 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     request = action.request.of(course.arguments)
     course.request = request
     course.knowledge_base = runtime.allowed(request.knowledge_base_url, has_key=caller.has_key)
+    if request.wants_receipt and not caller.has_key:
+        raise LaminaError(
+            "API_KEY_REQUIRED",
+            "a receipt is kept for good, so minting one needs a key: send it in x-api-key, or ask without receipt.",
+            parameter="receipt",
+        )
     runtime.body_limit.spend(caller.caller_id, bodies_of(request))
     knowledge_base = None if course.knowledge_base is None else course.knowledge_base.name
     name = index_name(knowledge_base)
@@ -124,9 +130,13 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     course.served = runtime.warm.current(name) if pinned is None else runtime.warm.pinned(name, pinned)
     answer = action.run(request, Reading(course.served.scopes, knowledge_base))
     course.revision, course.facts = answer.revision, answer.facts
-    if course.served.stale:
-        return replace(answer, envelope={**answer.envelope, "stale": True})
-    return answer
+    envelope = {**answer.envelope, "stale": True} if course.served.stale else answer.envelope
+    if request.wants_receipt:
+        private = course.knowledge_base is not None and course.knowledge_base.private
+        envelope = runtime.minting().with_receipt(
+            request, envelope, course.served.scopes, index=name, private=private
+        )
+    return replace(answer, envelope=envelope)
 
 
 def _status(envelope: Envelope) -> int:
@@ -174,12 +184,12 @@ def _record(
         knowledge_base_url=knowledge_base,
         kb_sha=None if revision is None else revision.overlay,
         baseline_sha=None if revision is None else revision.baseline,
-        search_scope=str(request.scope) if isinstance(request, ListRequest) else None,
-        result_grouping=str(request.grouping) if isinstance(request, RankedRequest) else None,
+        search_scope=str(request.scope) if isinstance(request, ScopedRequest) else None,
+        result_grouping=str(request.grouping) if isinstance(request, GroupedRequest) else None,
         disclosure=tuple(map(str, request.flags))
         if isinstance(request, ListRequest | DocumentRequest)
         else (),
-        limit=request.limit if isinstance(request, ListRequest) else None,
+        limit=getattr(request, "limit", None),
         parameters=tuple(sorted(request.model_fields_set)) if request is not None else (),
         index_size_at_query=facts.index_size,
         overlay_doc_count=facts.overlay_documents,

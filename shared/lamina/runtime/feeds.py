@@ -12,13 +12,22 @@ from lamina.sources.bounds import Bounds
 
 @dataclass(frozen=True, slots=True)
 class SourceOpener:
-    """Opens sources. `token` gives the GitHub token, or None for public repositories alone."""
+    """Opens sources, each once: a source remembers what its host said, which spares the rate limit.
+
+    `token` gives the GitHub token, or None for public repositories alone.
+    """
 
     token: Callable[[], str | None] = lambda: None
     bounds: Bounds = field(default_factory=Bounds)
+    _opened: dict[tuple[str, ...], Source] = field(default_factory=dict)
 
     def open(self, address: Address) -> Source:
         """The source at an address. Nothing is read yet."""
+        if address.identity not in self._opened:
+            self._opened[address.identity] = self._source(address)
+        return self._opened[address.identity]
+
+    def _source(self, address: Address) -> Source:
         if isinstance(address, FolderAddress):
             from lamina.sources.folder import FolderSource
 

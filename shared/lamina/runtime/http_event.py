@@ -44,7 +44,8 @@ class HttpRequest:
         headers: Mapping[str, str] = event.get("headers") or {}
         identity: Mapping[str, Any] = (event.get("requestContext") or {}).get("identity") or {}
         return cls(
-            method=str(event.get("httpMethod", "GET")).upper(),
+            # HEAD is GET whose answer's body API Gateway drops.
+            method=str(event.get("httpMethod", "GET")).upper().replace("HEAD", "GET"),
             path=str(event.get("path", "/")),
             query={
                 name: tuple(values) for name, values in (many or {n: [v] for n, v in single.items()}).items()

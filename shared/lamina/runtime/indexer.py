@@ -34,12 +34,14 @@ def indexer() -> Handler:
         runtime = wire_indexer()
         if "httpMethod" in event:
             return webhook(HttpRequest.of(event), runtime).event()
-        if event.get("task") == "build":
-            return {"built": [_build(runtime.builder, event.get("knowledge_base_url"))]}
         results: list[dict[str, Any]] = []
-        runtime.builder.refresh(lambda name, built, failure: results.append(_result(name, built, failure)))
-        if any(result["failure"] for result in results):
-            logger.error("a refresh was not whole")
+        if event.get("task") == "build":
+            results.append(_build(runtime.builder, event.get("knowledge_base_url")))
+        else:
+            runtime.builder.refresh(lambda name, built, failure: results.append(_result(name, built, failure)))
+        for result in results:
+            if result["failure"]:
+                runtime.on_failure()
         return {"built": results}
 
     return handler

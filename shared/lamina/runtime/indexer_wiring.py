@@ -11,9 +11,10 @@ from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
 from lamina.runtime.builds import Builder, ThreadedBuilds
 from lamina.runtime.feeds import SourceOpener
 from lamina.runtime.indexing import Indexer
+from lamina.runtime.metrics import Fault
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import secret_of, signing_key_of
-from lamina.runtime.wiring import object_store
+from lamina.runtime.wiring import count_on_aws, object_store
 from lamina.sources.address import AllowList, parse_address
 
 
@@ -24,6 +25,7 @@ class IndexerRuntime:
     builder: Builder
     queue: BuildQueue
     webhook_secret: Callable[[], bytes | None]
+    on_failure: Callable[[], None] = lambda: None
 
 
 @cache
@@ -37,7 +39,11 @@ def compose_indexer(settings: Settings) -> IndexerRuntime:
     made = builder(settings)
     name = settings.indexer_function
     queue: BuildQueue = ThreadedBuilds(made) if name is None else LambdaBuilds(name)
-    return IndexerRuntime(made, queue, secret_of(settings, settings.webhook_secret, "webhook.secret"))
+
+    def failed() -> None:
+        count_on_aws(settings, Fault.BUILD_FAILED)
+
+    return IndexerRuntime(made, queue, secret_of(settings, settings.webhook_secret, "webhook.secret"), failed)
 
 
 def builder(settings: Settings) -> Builder:

@@ -122,10 +122,8 @@ def _quality(parameters: list[str]) -> float:
 def _body(request: HttpRequest) -> Any:
     """The frame or batch. Raises REQUEST_TOO_LARGE, UNSUPPORTED_MEDIA_TYPE, INVALID_JSON."""
     if len(request.body) > MAX_BODY_BYTES:
-        raise LaminaError(
-            "REQUEST_TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes.", max_bytes=MAX_BODY_BYTES
-        )
-    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+        raise LaminaError("REQUEST_TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes.", max_bytes=MAX_BODY_BYTES)
+    media_type = (request.headers.get("content-type") or "application/json").split(";")[0].strip().lower()
     if media_type != "application/json":
         raise LaminaError("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json.")
     return parse_json(request.body)

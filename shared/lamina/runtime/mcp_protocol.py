@@ -184,7 +184,7 @@ def _ping(params: Params, visit: Visit) -> Result:
 
 
 def _abilities(visit: Visit) -> Fields:
-    names = ", ".join(tools(visit.runtime.settings.tool_prefix))
+    names = ", ".join(tools(visit.runtime.settings))
     return {
         "capabilities": {"tools": {}, "resources": {}},
         "instructions": f"Retrieval over Markdown knowledge bases. Tools: {names}.",

@@ -99,7 +99,7 @@ def _is_uri(uri: str) -> bool:
         parts = urlsplit(uri)
     except ValueError:
         return False
-    return bool(parts.scheme) and not set(parts.netloc) & set(' <>\\^|[]@')
+    return bool(parts.scheme) and not set(parts.netloc) & set(" <>\\^|[]@")
 
 
 def _cursor(offset: int, revision: str) -> str:

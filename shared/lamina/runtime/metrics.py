@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from lamina.telemetry.record import Record
@@ -11,7 +12,6 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.metrics import EphemeralMetrics
 
 NAMESPACE = "Lamina"
-BODY_LIMIT_FAILURES = "BodyLimitFailures"
 
 
 class MetricsSink:
@@ -36,13 +36,20 @@ class MetricsSink:
         _emit({**metrics.serialize_metric_set(), **record.fields()})
 
 
-def count_body_limit_failure() -> None:
-    """Counts a body that was given without its limit being checked."""
+class Fault(StrEnum):
+    """What the operator is woken for; each is a metric with an alarm in the template."""
+
+    BODY_LIMIT_FAILURES = "BodyLimitFailures"
+    SNAPSHOT_REFUSED = "SnapshotRefused"
+    BUILD_FAILED = "BuildFailed"
+
+
+def count_fault(fault: Fault) -> None:
+    """Counts a fault that no record of a call shows."""
     from aws_lambda_powertools.metrics import MetricUnit
 
     metrics = _metrics()
-    metrics.add_dimension("action", "body_limit")
-    metrics.add_metric(BODY_LIMIT_FAILURES, MetricUnit.Count, 1)
+    metrics.add_metric(str(fault), MetricUnit.Count, 1)
     _emit({**metrics.serialize_metric_set()})
 
 

@@ -29,6 +29,7 @@ def document(settings: Settings) -> dict[str, Any]:
         paths[f"/v1/{action.name}"] = {
             method.lower(): operations[method.lower()] for method in action.methods
         }
+    paths["/v1/receipts/{digest}"] = {"get": _receipts()}
     for path, summary in (
         ("/openapi.json", "This document."),
         ("/health", "Whether the service can answer."),
@@ -46,6 +47,32 @@ def document(settings: Settings) -> dict[str, Any]:
         "servers": [{"url": "."}],
         "paths": paths,
         "components": {"schemas": {"Error": error_schema()}},
+    }
+
+
+def _receipts() -> dict[str, Any]:
+    verification: dict[str, Any] = {
+        "type": "object",
+        "properties": {"holds": {"type": "boolean"}, "checks": {"type": "array", "items": {"type": "object"}}},
+        "required": ["holds", "checks"],
+    }
+    envelope: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            "status": {"type": "string", "const": "FOUND"},
+            "action": {"type": "string", "const": "receipts"},
+            "data": {"type": ["object", "null"]},
+            "verification": verification,
+        },
+        "required": ["status", "action", "data", "verification"],
+    }
+    digest = {"name": "digest", "in": "path", "required": True, "schema": {"type": "string"}}
+    return {
+        "summary": "A kept receipt, or the visibility snapshot that one names, with what its verification proves.",
+        "tags": ["receipts"],
+        "operationId": "receipts_get",
+        "parameters": [digest],
+        "responses": _responses(envelope),
     }
 
 

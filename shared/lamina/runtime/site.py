@@ -1,24 +1,30 @@
-"""What is asked of the deployment itself: its description, its health, and the answer to unknown paths."""
+"""What is asked of the deployment itself: the explorer, its description, its health, and unknown paths."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
-from lamina.runtime.adapter import Handler, failed, method_not_allowed
+from lamina.contract.request import SearchScope
+from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
+from lamina.runtime.explorer.pages import asset, read_page
 from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
 from lamina.runtime.openapi import document
 from lamina.runtime.wiring import Runtime, wire
 
 _KEPT = "public, max-age=300"
 _METHODS = ("GET",)
+_MOST_COSTS = 100
+_TIERS = ("floor", "blockquote", "metadata", "summary", "body")
+
+Page = Callable[[HttpRequest, Runtime], HttpResponse]
 
 
 def site() -> Handler:
-    """The handler of `/`, `/openapi.json`, `/health` and every path that no other function has."""
+    """The handler of `/`, `/openapi.json`, `/health`, the explorer, and every path that no other function has."""
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         request = HttpRequest.of(event)
@@ -29,26 +35,24 @@ def site() -> Handler:
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
     """One request to the site."""
-    pages = {"/": _index, "/openapi.json": _openapi, "/health": _health}
-    page = pages.get(request.path)
+    page = PAGES.get(request.path)
     if page is None:
-        paths = [*pages, *(path for path in document(runtime.settings)["paths"] if path not in pages)]
+        paths = [*PAGES, *(path for path in document(runtime.settings)["paths"] if path not in PAGES)]
         return failed(
-            LaminaError(
-                "UNKNOWN_PATH", f"no such path: {request.path[:200]}. See /openapi.json.", paths=paths
-            )
+            LaminaError("UNKNOWN_PATH", f"no such path: {request.path[:200]}. See /openapi.json.", paths=paths)
         )
     if request.method == "OPTIONS":
         return preflight(_METHODS)
     if request.method not in _METHODS:
         return failed(method_not_allowed(request, _METHODS))
-    return page(request, runtime)
+    try:
+        return page(request, runtime)
+    except LaminaError as error:
+        return failed(error)
 
 
-def _index(request: HttpRequest, runtime: Runtime) -> HttpResponse:
-    paths = list(document(runtime.settings)["paths"])
-    text = compact({"name": "lamina", "version": runtime.settings.version, "paths": paths})
-    return with_etag(request, HttpResponse(200, text, cache_control=_KEPT))
+def _asset(name: str) -> Page:
+    return lambda request, runtime: with_etag(request, asset(name))
 
 
 def _openapi(request: HttpRequest, runtime: Runtime) -> HttpResponse:
@@ -56,9 +60,40 @@ def _openapi(request: HttpRequest, runtime: Runtime) -> HttpResponse:
 
 
 def _health(request: HttpRequest, runtime: Runtime) -> HttpResponse:
-    try:
-        served = runtime.warm.current(index_name(None))
-    except LaminaError as error:
-        return failed(error)
-    revision = str(served.scopes.snapshot.revision)
-    return HttpResponse(200, compact({"status": "ok", "revision": revision, "stale": served.stale}))
+    served = runtime.warm.current(index_name(None))
+    health = {
+        "status": "ok",
+        "version": runtime.settings.version,
+        "revision": str(served.scopes.snapshot.revision),
+        "stale": served.stale,
+        "knowledge_bases": [one.name for one in runtime.allow.named if not one.private],
+    }
+    return HttpResponse(200, compact(health))
+
+
+def _costs(request: HttpRequest, runtime: Runtime) -> HttpResponse:
+    """Tokens of each tier of the documents named by `uri`: what the explorer shows before a tier is bought."""
+    named = request.query.get("knowledge_base_url", (None,))[-1]
+    caller = caller_of(request, runtime)
+    knowledge_base = runtime.allowed(named, has_key=caller.has_key)
+    name = index_name(None if knowledge_base is None else knowledge_base.name)
+    runtime.note_address(name, knowledge_base)
+    scopes = runtime.warm.current(name).scopes
+    snapshot, searched = scopes.snapshot, scopes[SearchScope.MERGED].searched
+    costs = {}
+    for uri in request.query.get("uri", ())[:_MOST_COSTS]:
+        found = snapshot.find(uri, searched) if "://" in uri else None
+        if found is not None:
+            costs[uri] = dict(zip(_TIERS, map(int, snapshot.tokens[found]), strict=True))
+    return HttpResponse(200, compact({"costs": costs, "revision": str(snapshot.revision)}))
+
+
+PAGES: Mapping[str, Page] = {
+    "/": _asset("index.html"),
+    "/explorer.css": _asset("explorer.css"),
+    "/explorer.js": _asset("explorer.js"),
+    "/read": read_page,
+    "/costs": _costs,
+    "/openapi.json": _openapi,
+    "/health": _health,
+}

@@ -7,17 +7,22 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING
 
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import ObjectStore, RateCounter
 from lamina.governance.manifest import required_paths
 from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
 from lamina.runtime.limits import BodyLimit
+from lamina.runtime.metrics import Fault, MetricsSink, count_fault
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import signing_key_of
 from lamina.runtime.warm import WarmSnapshots
 from lamina.sources.address import AllowedKnowledgeBase, AllowList
 from lamina.telemetry.record import RecordSink
+
+if TYPE_CHECKING:
+    from lamina.runtime.minting import Minting
 
 
 @dataclass(slots=True)
@@ -36,6 +41,7 @@ class Runtime:
     log_tracebacks: bool = False
     _cold: bool = field(default=True)
     _addresses: dict[str, str | None] = field(default_factory=dict)
+    _minting: Minting | None = None
 
     def allowed(self, knowledge_base_url: str | None, *, has_key: bool) -> AllowedKnowledgeBase | None:
         """The knowledge base that a call names. Raises KNOWLEDGE_BASE_NOT_ALLOWED, API_KEY_REQUIRED."""
@@ -54,6 +60,19 @@ class Runtime:
         """Asks for a build of an index that is missing or was refused."""
         if self.queue is not None and index in self._addresses:
             self.queue.ask(self._addresses[index])
+
+    def refused(self, index: str, reason: str) -> None:
+        """Counts a snapshot that was refused, and asks for its rebuild."""
+        count_on_aws(self.settings, Fault.SNAPSHOT_REFUSED)
+        self.want_index(index)
+
+    def minting(self) -> Minting:
+        """What mints and keeps receipts, made at the first one: only brief has to pay for its import."""
+        if self._minting is None:
+            from lamina.runtime.minting import Minting
+
+            self._minting = Minting(self.store, self.settings.version, self.wall_clock)
+        return self._minting
 
     def take_cold_start(self) -> bool:
         """True once."""
@@ -89,7 +108,7 @@ def compose(settings: Settings) -> Runtime:
         log_tracebacks=settings.data is not None,
     )
     warm.on_missing = runtime.want_index
-    warm.on_refused = lambda index, reason: runtime.want_index(index)
+    warm.on_refused = runtime.refused
     return runtime
 
 
@@ -111,8 +130,6 @@ def _sink(settings: Settings) -> RecordSink:
         from lamina.telemetry.files import FileSink
 
         return FileSink(settings.data / "telemetry")
-    from lamina.runtime.metrics import MetricsSink
-
     return MetricsSink()
 
 
@@ -133,13 +150,18 @@ def _body_limit(settings: Settings) -> BodyLimit:
         # A table that does not answer must not hold up a reader for long.
         return DynamoRateCounter(make_client("dynamodb", read_seconds=1.0, attempts=2), table)
 
-    def count_failure() -> None:
-        if data is None:
-            from lamina.runtime.metrics import count_body_limit_failure
+    return BodyLimit(
+        cache(counter),
+        settings.body_limit,
+        settings.version,
+        on_failure=lambda: count_on_aws(settings, Fault.BODY_LIMIT_FAILURES),
+    )
 
-            count_body_limit_failure()
 
-    return BodyLimit(cache(counter), settings.body_limit, settings.version, on_failure=count_failure)
+def count_on_aws(settings: Settings, fault: Fault) -> None:
+    """Counts a fault where there is somebody to wake; on one's own machine the log says it."""
+    if settings.data is None:
+        count_fault(fault)
 
 
 def _queue(settings: Settings) -> BuildQueue | None:

@@ -221,9 +221,10 @@ class AllowList:
 
     def _refusal(self, why: str) -> LaminaError:
         names = [one.name for one in self.named if not one.private]
+        remedy = f"Use one of {', '.join(names[:10])}" if names else "Leave knowledge_base_url out"
         return LaminaError(
             "KNOWLEDGE_BASE_NOT_ALLOWED",
-            f"This knowledge base is not allowed here: {why}.",
+            f"This knowledge base is not allowed here: {why}. {remedy}, or ask the operator to add it.",
             allowed_knowledge_bases=names,
         )
 

@@ -59,12 +59,10 @@ class FolderStore:
     def delete(self, key: str) -> None:
         """Removes a key; a missing one is no error."""
         check_key(key)
-        with (
-            _answering(key),
-            self._locked(),
-            suppress(FileNotFoundError, NotADirectoryError, IsADirectoryError),
-        ):
-            (self._root / key).unlink()
+        target = self._root / key
+        with _answering(key), self._locked():
+            if target.is_file():
+                target.unlink()
 
     def keys(self, prefix: str) -> Iterator[str]:
         """Keys that begin with `prefix`, in ascending order."""

@@ -23,7 +23,7 @@ from lamina.contract.ports import (
     WorkspaceSeal,
 )
 
-PARTITION, SORT = "workspace", "item"
+PARTITION, SORT = "pk", "sk"
 
 _SEAL, _COUNTER = "seal", "counter"
 _PROPOSAL, _AUDIT = "proposal#", "audit#"
@@ -37,7 +37,7 @@ Item = dict[str, dict[str, str]]
 
 
 class DynamoLedger:
-    """The ledger of `workspace` (its root) in a table keyed by the strings `workspace` and `item`."""
+    """The ledger of `workspace` (its root) in a table keyed by the strings `pk` and `sk`."""
 
     def __init__(self, client: Any, table: str, workspace: str, sleep: Callable[[float], None] = time.sleep) -> None:
         self._client = client

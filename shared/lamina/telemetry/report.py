@@ -55,8 +55,7 @@ class Reporter:
 
     def _alone(self, span: Span, now: datetime) -> Report:
         tally = Tally(frozenset(day.isoformat() for day in span.days), frozenset(self.hidden), self.with_private)
-        for day in span.days:
-            tally.read(self.lines.of_day(day))
+        tally.read(self.lines.of_days(span.days))
         return report_of(tally, span, now)
 
 

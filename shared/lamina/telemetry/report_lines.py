@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -13,16 +13,20 @@ from typing import BinaryIO, Protocol
 from lamina.contract.ports import ObjectStore
 
 LONGEST_LINE = 64 * 1024
-# The stream names a folder by the hour of arrival, so a record of 23:59 may lie in the first hour of the next day.
-_FIRST_HOUR = "00-"
+# The stream names an object by the hour in which its oldest record arrived, so records of the minutes around
+# midnight may lie with the day before or after.
+_FIRST_HOUR, _LAST_HOUR = "00-", "23-"
 _GZIP = b"\x1f\x8b"
 
 
 class RecordLines(Protocol):
     """Records as they were written, one JSON line each."""
 
-    def of_day(self, day: date) -> Iterator[bytes]:
-        """All lines that may hold a record of that UTC day, in no order. Raises StoreUnavailable, OSError."""
+    def of_days(self, days: Sequence[date]) -> Iterator[bytes]:
+        """All lines that may hold a record of these successive UTC days, each once, in no order.
+
+        Raises StoreUnavailable, OSError.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,12 @@ class FolderLines:
 
     root: Path
 
-    def of_day(self, day: date) -> Iterator[bytes]:
-        """All lines of a day, without ever holding a file."""
-        for path in sorted((self.root / "records" / f"day={day}").glob("*.jsonl")):
-            with path.open("rb") as file:
-                yield from _lines(file)
+    def of_days(self, days: Sequence[date]) -> Iterator[bytes]:
+        """All lines of the days, without ever holding a file."""
+        for day in days:
+            for path in sorted((self.root / "records" / f"day={day}").glob("*.jsonl")):
+                with path.open("rb") as file:
+                    yield from _lines(file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +49,13 @@ class StoreLines:
 
     store: ObjectStore
 
-    def of_day(self, day: date) -> Iterator[bytes]:
-        """All lines that arrived on a day or in the first hour of the next."""
-        for prefix in (f"records/day={day}/", f"records/day={day + timedelta(days=1)}/{_FIRST_HOUR}"):
+    def of_days(self, days: Sequence[date]) -> Iterator[bytes]:
+        """All lines that arrived on the days, in the hour before them, or in the hour after."""
+        for prefix in (
+            f"records/day={days[0] - timedelta(days=1)}/{_LAST_HOUR}",
+            *(f"records/day={day}/" for day in days),
+            f"records/day={days[-1] + timedelta(days=1)}/{_FIRST_HOUR}",
+        ):
             for key in self.store.keys(prefix):
                 stored = self.store.get(key)
                 if stored is None:

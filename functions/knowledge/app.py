@@ -1,0 +1,5 @@
+"""The Lambda function `knowledge`."""
+
+from lamina.runtime.knowledge import knowledge
+
+handler = knowledge()

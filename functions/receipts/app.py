@@ -1,0 +1,5 @@
+"""The Lambda function `receipts`."""
+
+from lamina.runtime.receipts import receipts
+
+handler = receipts()

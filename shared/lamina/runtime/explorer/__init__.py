@@ -1,0 +1,1 @@
+"""The explorer: pages for a person in a browser."""

@@ -1,0 +1,262 @@
+"""The knowledge contract over HTTP and MCP: who calls with which authority, and what the transport itself refuses."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from lamina.contract.envelope import ERROR, FOUND, compact, failure
+from lamina.contract.errors import LaminaError
+from lamina.contract.ids import sha256_hex
+from lamina.contract.tokens import count_each
+from lamina.knowledge.protocol import MAX_REQUEST_BYTES, OPERATIONS, REQUEST_SCHEMA, Response
+from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeService
+from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
+from lamina.runtime.dispatch import Caller
+from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json, preflight
+from lamina.runtime.knowledge_wiring import wire_knowledge
+from lamina.runtime.wiring import Runtime, wire
+from lamina.telemetry.record import Record, consumer_of
+
+logger = logging.getLogger(__name__)
+
+ACTION = "knowledge"
+OPERATOR_RESOURCE = "/v1/operator/knowledge"
+METHODS = ("POST",)
+_LOCAL_OWNER, _DIRECT_OWNER = "local", "direct"
+_DESCRIBE: Mapping[str, Any] = {"schema": REQUEST_SCHEMA, "operation": {"op": "describe"}}
+
+TOOL_PURPOSE = (
+    "Cite a knowledge workspace by exact bytes, and propose notes that a person accepts. "
+    "Operations: describe, query, propose, review. Start with describe, which needs no scope or budget."
+)
+TOOL_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "properties": {
+        "schema": {"type": "string", "enum": [REQUEST_SCHEMA], "default": REQUEST_SCHEMA},
+        "scope": {
+            "type": "object",
+            "description": "root, knowledge_workspace (both as describe tells them), authority "
+            '"local-owner", facts [{"type", "id"}]; all but describe need it',
+        },
+        "budget": {
+            "type": "object",
+            "description": "max_output_bytes (at least 1024), max_latency_ms, max_tokens and tokenizer or null; "
+            "all but describe need it",
+        },
+        "operation": {
+            "type": "object",
+            "description": 'op, and its fields: {"op": "query", "query", "type", "limit"}, '
+            '{"op": "propose", "capture", "reason", "context"}, {"op": "review", "pending_id"}',
+            "default": {"op": "describe"},
+        },
+    },
+}
+
+
+def knowledge() -> Handler:
+    """The handler of both routes. An event without `httpMethod` is a direct invocation with agent authority."""
+
+    def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+        runtime, service = wire(), wire_knowledge()
+        if not isinstance(event, Mapping) or "httpMethod" not in event:
+            caller = KnowledgeCaller(Authority.AGENT, owner=_DIRECT_OWNER, sees_all=False)
+            return _answer(event, caller, Caller(has_key=True), runtime, service).value()
+        return respond(event, runtime, service).event()
+
+    return handler
+
+
+def respond(event: Mapping[str, Any], runtime: Runtime, service: KnowledgeService) -> HttpResponse:
+    """One HTTP request. Both routes reach this function; API Gateway has let only signed ones through to the second."""
+    request = HttpRequest.of(event)
+    # `resource` is the route that API Gateway matched, which no spelling of the path can forge.
+    is_operator = event.get("resource") == OPERATOR_RESOURCE
+    if request.method == "OPTIONS" and not is_operator:
+        return preflight(METHODS)
+    if request.method not in METHODS:
+        response = failed(method_not_allowed(request, METHODS))
+        return HttpResponse(response.status, response.text, headers={"Allow": ", ".join((*METHODS, "OPTIONS"))})
+    who = caller_of(request, runtime)
+    try:
+        if is_operator:
+            _refuse_pages(request)
+        caller = _operator(event) if is_operator else _agent(who, runtime, request.api_key)
+        value = _value(request)
+    except LaminaError as error:
+        _record(None, None, error, who, runtime, len(request.body))
+        return failed(error)
+    try:
+        response_of = _answer(value, caller, who, runtime, service, bytes_in=len(request.body))
+    except LaminaError as error:
+        return failed(error)
+    return HttpResponse(200, response_of.text())
+
+
+def knowledge_tool(
+    arguments: Mapping[str, Any], who: Caller, runtime: Runtime, service: KnowledgeService | None = None
+) -> dict[str, Any]:
+    """The MCP tool `knowledge`, with agent authority: the response as a JSON object.
+
+    No arguments describe. Objects may come as JSON text. Raises LaminaError API_KEY_REQUIRED, RATE_LIMITED,
+    REQUEST_TOO_LARGE.
+    """
+    value = {name: _object(given) for name, given in (arguments or _DESCRIBE).items()}
+    value.setdefault("schema", REQUEST_SCHEMA)
+    value.setdefault("operation", _DESCRIBE["operation"])
+    size = len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
+    if size > MAX_REQUEST_BYTES:
+        raise _too_large()
+    return _answer(value, _agent(who, runtime), who, runtime, service or wire_knowledge(), bytes_in=size).value()
+
+
+def _answer(
+    value: Any,
+    caller: KnowledgeCaller,
+    who: Caller,
+    runtime: Runtime,
+    service: KnowledgeService,
+    *,
+    bytes_in: int = 0,
+) -> Response:
+    """Answers and records one request. Raises LaminaError for what the transport tells."""
+    started = runtime.clock()
+    try:
+        response = service.answer(value, caller)
+    except LaminaError as error:
+        _record(value, None, error, who, runtime, bytes_in, started)
+        raise
+    _record(value, response, None, who, runtime, bytes_in, started)
+    return response
+
+
+def _operator(event: Mapping[str, Any]) -> KnowledgeCaller:
+    """An operator, under the name that IAM knows; on one's own machine, whoever runs it."""
+    identity: Mapping[str, Any] = (event.get("requestContext") or {}).get("identity") or {}
+    name = str(identity.get("userArn") or _LOCAL_OWNER)
+    return KnowledgeCaller(Authority.OPERATOR, owner=f"operator:{name}", name=name)
+
+
+def _agent(who: Caller, runtime: Runtime, claimed_key: str | None = None) -> KnowledgeCaller:
+    """An agent, whose proposals are known by a hash of its key; the key itself is kept nowhere.
+
+    On one's own machine nobody checks a key, so it only keeps apart those who send different ones.
+    """
+    if runtime.settings.data is not None:
+        hashed = None if claimed_key is None else sha256_hex(claimed_key.encode("utf-8", "replace"))[:32]
+        owner = _LOCAL_OWNER if hashed is None else f"key:{hashed}"
+    elif who.has_key and who.caller_id is None:
+        raise LaminaError("STORE_UNAVAILABLE", "Callers cannot be told apart just now. Try again in a few seconds.")
+    else:
+        owner = f"key:{who.caller_id}"
+    return KnowledgeCaller(
+        Authority.AGENT,
+        owner=owner,
+        sees_all=False,
+        describe_only=not who.has_key,
+        spend=lambda passages: runtime.body_limit.spend(who.caller_id, passages),
+    )
+
+
+def _refuse_pages(request: HttpRequest) -> None:
+    """A page in a browser must not decide in its reader's name: on one's own machine nothing else would stop it."""
+    if "origin" in request.headers:
+        raise LaminaError(
+            "INVALID_PARAMETER", "this route is not for pages in a browser: send no Origin.", parameter="Origin"
+        )
+
+
+def _value(request: HttpRequest) -> Any:
+    """The JSON value of a body. Raises REQUEST_TOO_LARGE, INVALID_JSON, UNSUPPORTED_MEDIA_TYPE."""
+    if len(request.body) > MAX_REQUEST_BYTES:
+        raise _too_large()
+    media_type = request.headers.get("content-type", "application/json").split(";")[0].strip().lower()
+    if media_type != "application/json" and not media_type.endswith("+json"):
+        raise LaminaError("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json.")
+    return parse_json(request.body)
+
+
+def _too_large() -> LaminaError:
+    return LaminaError(
+        "REQUEST_TOO_LARGE", f"the request is over {MAX_REQUEST_BYTES} bytes.", max_bytes=MAX_REQUEST_BYTES
+    )
+
+
+def _object(given: Any) -> Any:
+    """An argument that a client sent as JSON text where an object is meant."""
+    if not isinstance(given, str) or not given.lstrip().startswith("{"):
+        return given
+    try:
+        return parse_json(given.encode("utf-8", "replace"))
+    except LaminaError:
+        return given
+
+
+def _record(
+    value: Any,
+    response: Response | None,
+    error: LaminaError | None,
+    who: Caller,
+    runtime: Runtime,
+    bytes_in: int,
+    started: float | None = None,
+) -> None:
+    """Writes the record of one call: which operation and what came of it, none of its text."""
+    code = error.kind.code if error is not None else None
+    if response is not None and response.code is not None:
+        code = str(response.code)
+    sent = json.dumps(value, ensure_ascii=False, default=str)
+    text = compact(failure(error, ACTION)) if error is not None else ("" if response is None else response.text())
+    tokens_in, tokens_out = count_each([sent, text])
+    consumer = consumer_of(None, who.header, who.mcp_client, who.user_agent)
+    now = runtime.clock()
+    record = Record(
+        timestamp=datetime.fromtimestamp(runtime.wall_clock(), UTC).isoformat(timespec="milliseconds"),
+        action=ACTION,
+        status=FOUND if code is None else ERROR,
+        error_code=code,
+        knowledge_base_url=None,
+        kb_sha=None,
+        baseline_sha=None,
+        search_scope=None,
+        result_grouping=None,
+        disclosure=(),
+        limit=None,
+        parameters=_operation(value),
+        index_size_at_query=None,
+        overlay_doc_count=None,
+        baseline_doc_count=None,
+        overlay_hits=None,
+        baseline_hits=None,
+        overlay_hits_in_top_5=None,
+        baseline_hits_in_top_5=None,
+        total=None,
+        duration_ms=round((now - (now if started is None else started)) * 1000, 3),
+        cold_start=runtime.take_cold_start(),
+        bytes_in=bytes_in,
+        bytes_out=len(text.encode()),
+        tokens_in=tokens_in,
+        tokens_out=tokens_out,
+        tokens_legacy_equivalent=None,
+        cache_hits=0,
+        cache_lookups=0,
+        consumer_label=consumer.label,
+        consumer_source=consumer.source,
+        function_version=runtime.settings.version,
+        document_uri=None,
+    )
+    try:
+        runtime.sink.write(record)
+    except OSError as failure_of_sink:
+        logger.error("telemetry is not written: %s", type(failure_of_sink).__name__)
+
+
+def _operation(value: Any) -> tuple[str, ...]:
+    """The operation's name where it is one of the six, so that nothing else of a request is recorded."""
+    operation = value.get("operation") if isinstance(value, dict) else None
+    name = operation.get("op") if isinstance(operation, dict) else None
+    return (f"op:{name}",) if isinstance(name, str) and name in OPERATIONS else ()

@@ -1,0 +1,70 @@
+"""What an MCP tool is, and the wrapper that every tool answers in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lamina.contract.envelope import ERROR
+from lamina.contract.schema import Schema
+from lamina.runtime.mcp_frames import Fields, Visit
+
+Arguments = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a tool answers: the wrapper as JSON text and, where it fits the tool's schema, as a value."""
+
+    text: str
+    structured: Fields | None
+    is_error: bool
+    retry_after: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool as it is listed, and what calling it does."""
+
+    name: str
+    description: str
+    input_schema: Schema
+    output_schema: Schema
+    call: Callable[[Arguments, Visit], Told]
+    read_only: bool = True
+
+    def listed(self) -> Fields:
+        """The entry in `tools/list`. What writes here can be called again and destroys nothing."""
+        hints = {"readOnlyHint": self.read_only, "idempotentHint": True}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.input_schema,
+            "outputSchema": self.output_schema,
+            "annotations": hints if self.read_only else {**hints, "destructiveHint": False},
+        }
+
+
+def wrapped(action: str | None, result: Fields, text: str, retry_after: int | None = None) -> Told:
+    """The wrapper around an envelope; in the text the envelope is, byte for byte, what HTTP answers."""
+    source = result.get("governance_source")
+    written = f'{{"action":{json.dumps(action)},"result":{text},"governance_source":{json.dumps(source)}}}'
+    if result.get("status") == ERROR:
+        return Told(written, None, is_error=True, retry_after=retry_after)
+    structured = {"action": action, "result": result, "governance_source": source}
+    return Told(written, structured, is_error=result.get("ok") is False, retry_after=retry_after)
+
+
+def wrapper_schema(result: Schema) -> Schema:
+    """The schema of the wrapper around a result."""
+    return {
+        "type": "object",
+        "properties": {
+            "action": {"type": "string"},
+            "result": result,
+            "governance_source": {"type": ["string", "null"]},
+        },
+        "required": ["action", "result", "governance_source"],
+    }

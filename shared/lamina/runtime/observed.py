@@ -1,0 +1,108 @@
+"""One record for a request that no action answers: the site, a report, a browser's question what it may send."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND
+from lamina.contract.tokens import count_tokens
+from lamina.runtime.http_event import HttpRequest, HttpResponse
+from lamina.runtime.wiring import Runtime
+from lamina.telemetry.record import Record, consumer_of
+
+logger = logging.getLogger(__name__)
+
+
+def observed(action: str, request: HttpRequest, runtime: Runtime, respond: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response, after one record of it under the name `action`."""
+    started = runtime.clock()
+    response = respond()
+    text = response.text
+    failed = response.status >= 400 and response.status != 404
+    envelope = _envelope(text) if response.status >= 400 else {}
+    consumer = consumer_of(
+        next(iter(request.query.get("consumer", ())), None),
+        request.headers.get("x-oddkit-client"),
+        None,
+        request.headers.get("user-agent"),
+    )
+    code = envelope.get("error_code")
+    write_bare(
+        runtime,
+        action=action,
+        status=ERROR if failed or code else NOT_FOUND if response.status == 404 else FOUND,
+        error_code=code,
+        started=started,
+        bytes_in=len(request.body),
+        bytes_out=len(text.encode()),
+        tokens_out=count_tokens(text) if response.content_type.startswith("application/json") else 0,
+        consumer_label=consumer.label,
+        consumer_source=consumer.source,
+    )
+    return response
+
+
+def write_bare(
+    runtime: Runtime,
+    *,
+    action: str,
+    status: str,
+    error_code: str | None,
+    started: float,
+    bytes_in: int = 0,
+    bytes_out: int = 0,
+    tokens_out: int = 0,
+    consumer_label: str = "unknown",
+    consumer_source: str = "unknown",
+) -> None:
+    """Writes a record of a call that knows no knowledge base: all that is left is how it went and what it cost."""
+    record = Record(
+        timestamp=datetime.fromtimestamp(runtime.wall_clock(), UTC).isoformat(timespec="milliseconds"),
+        action=action,
+        status=status,
+        error_code=error_code,
+        knowledge_base_url=None,
+        kb_sha=None,
+        baseline_sha=None,
+        search_scope=None,
+        result_grouping=None,
+        disclosure=(),
+        limit=None,
+        parameters=(),
+        index_size_at_query=None,
+        overlay_doc_count=None,
+        baseline_doc_count=None,
+        overlay_hits=None,
+        baseline_hits=None,
+        overlay_hits_in_top_5=None,
+        baseline_hits_in_top_5=None,
+        total=None,
+        duration_ms=round((runtime.clock() - started) * 1000, 3),
+        cold_start=runtime.take_cold_start(),
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        tokens_in=0,
+        tokens_out=tokens_out,
+        tokens_legacy_equivalent=None,
+        cache_hits=0,
+        cache_lookups=0,
+        consumer_label=consumer_label,
+        consumer_source=consumer_source,
+        function_version=runtime.settings.version,
+        document_uri=None,
+    )
+    try:
+        runtime.sink.write(record)
+    except OSError as error:
+        logger.error("telemetry is not written: %s", type(error).__name__)
+
+
+def _envelope(text: str) -> dict[str, str | None]:
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}

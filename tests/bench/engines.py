@@ -1,0 +1,91 @@
+"""Lamina and the engines it is measured beside, each over the same texts."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import bm25s
+import numpy as np
+import Stemmer
+from rank_bm25 import BM25Okapi
+
+from lamina.corpus.document import Document
+from lamina.index.postings import Postings, document_terms
+from lamina.ranking.order import rank
+
+Search = Callable[[str], Sequence[int]]
+"""A query's document numbers, best first."""
+DEPTH = 1_000
+
+
+def lamina(documents: Sequence[Document]) -> Search:
+    """This package's own ranking."""
+    postings = Postings.build(map(document_terms, documents))
+    statistics = postings.statistics()
+
+    def search(query: str) -> list[int]:
+        hits = rank(postings, statistics, query, text_of=lambda number: documents[number].body)
+        return [int(number) for number in hits.documents[:DEPTH]]
+
+    return search
+
+
+def rank_bm25(documents: Sequence[Document]) -> Search:
+    """rank-bm25's Okapi over lower-case words."""
+    engine = BM25Okapi([_tokens(_text(document)) for document in documents])
+    return lambda query: _positive(np.asarray(engine.get_scores(_tokens(query))))
+
+
+def bm25s_stemmed(documents: Sequence[Document]) -> Search:
+    """bm25s with its English stop words and Snowball stems."""
+    stemmer = Stemmer.Stemmer("english")
+    options: dict[str, Any] = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
+    engine = bm25s.BM25()
+    engine.index(bm25s.tokenize([_text(document) for document in documents], **options), show_progress=False)
+
+    def search(query: str) -> list[int]:
+        tokens = bm25s.tokenize([query], return_ids=False, **options)[0]
+        return _positive(engine.get_scores(tokens)) if tokens else []
+
+    return search
+
+
+def sqlite_fts5(documents: Sequence[Document]) -> Search:
+    """SQLite FTS5 with the Porter tokeniser, the title counting five times; terms joined by OR."""
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, path, tags, body, tokenize='porter')")
+    database.executemany(
+        "INSERT INTO texts(rowid, title, path, tags, body) VALUES (?, ?, ?, ?, ?)",
+        [(n, d.title, d.path, " ".join(d.tags), d.body) for n, d in enumerate(documents)],
+    )
+    statement = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 2, 2, 1), rowid LIMIT ?"
+
+    def search(query: str) -> list[int]:
+        asked = " OR ".join(f'"{token}"' for token in _tokens(query))
+        return [row[0] for row in database.execute(statement, (asked, DEPTH))] if asked else []
+
+    return search
+
+
+ENGINES: dict[str, Callable[[Sequence[Document]], Search]] = {
+    "lamina": lamina,
+    "rank-bm25": rank_bm25,
+    "bm25s": bm25s_stemmed,
+    "sqlite-fts5": sqlite_fts5,
+}
+
+
+def _text(document: Document) -> str:
+    return "\n".join([document.title, document.path, " ".join(document.tags), document.body])
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def _positive(scores: np.ndarray[Any, Any]) -> list[int]:
+    order = np.argsort(-scores, kind="stable")[:DEPTH]
+    return [int(number) for number in order if scores[number] > 0]

@@ -1,0 +1,169 @@
+"""Ranking quality beside other engines on judged queries, and how the constants are cross-validated.
+
+`python -m tests.bench.quality [--collection FOLDER]… [--cross-validate] [--json FILE]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import numpy as np
+from tests.bench.collections import read_collection
+from tests.bench.engines import ENGINES, Search
+from tests.bench.judged import Quality, QuerySet, described, evaluation_sets, linked, quality, titled
+
+from lamina.corpus.document import Document, parse
+from lamina.index import bm25
+from lamina.ranking import evidence, query
+
+SHARED = Path(__file__).resolve().parents[3] / "shared"
+FOLDS = 5
+MODULES = {
+    "SATURATION": bm25,
+    "LENGTH_NORMALISATION": bm25,
+    "FORM_WEIGHT": evidence,
+    "HEAD_WEIGHT": evidence,
+    "PART_WEIGHT": evidence,
+    "SYNONYM_WEIGHT": evidence,
+    "COMMON_WORD_WEIGHT": query,
+}
+TRIED: dict[str, tuple[float, ...]] = {
+    "SATURATION": (1.2, 1.5, 2.2, 2.6),
+    "LENGTH_NORMALISATION": (0.6, 0.68, 0.82),
+    "FORM_WEIGHT": (0.0, 0.25, 0.75),
+    "HEAD_WEIGHT": (0.0, 0.2, 0.5),
+    "PART_WEIGHT": (0.0, 0.25, 1.0),
+    "SYNONYM_WEIGHT": (0.0, 0.15, 0.5),
+    "COMMON_WORD_WEIGHT": (0.2, 0.7, 1.0),
+}
+
+
+def query_sets(collections: Sequence[Path]) -> list[QuerySet]:
+    """The sets of ../shared, where it is at hand, and the given collections."""
+    sets = [read_collection(folder) for folder in collections]
+    if (SHARED / "eval").is_dir():
+        baseline, overlay = (_corpus(name) for name in ("klappy.dev-2026-04-28", "ptxprint-mcp-2026-04-28"))
+        every = [*overlay, *baseline]
+        sets += evaluation_sets(SHARED / "eval" / "queries.jsonl", baseline, overlay)
+        sets += [described(every), titled(every), linked(every)]
+    return sets
+
+
+def measured(sets: Sequence[QuerySet], engine: str) -> dict[str, list[Quality]]:
+    """The figures of every query by set; over an overlay, its documents go first."""
+    figures: dict[str, list[Quality]] = {}
+    searches: dict[int, Search] = {}
+    for one in sets:
+        search = searches.setdefault(id(one.documents), ENGINES[engine](one.documents))
+        for judged in one.queries:
+            ranking = search(judged.text)
+            first = [n for n in ranking if n < one.overlay] + [n for n in ranking if n >= one.overlay]
+            figures.setdefault(one.name, []).append(quality(first, judged))
+    return figures
+
+
+def means(figures: Mapping[str, Sequence[Quality]]) -> dict[str, Quality]:
+    """The mean of each figure by set."""
+    return {
+        name: Quality(*np.mean([tuple(asdict(each).values()) for each in rows], axis=0).round(4).tolist())
+        for name, rows in figures.items()
+    }
+
+
+def cross_validated(sets: Sequence[QuerySet]) -> dict[str, dict[str, float]]:
+    """nDCG@10 by set with the constants as shipped, and with each fold's constant chosen on the other folds."""
+    settings: list[dict[str, float]] = [{}]
+    settings += [{name: value} for name, values in TRIED.items() for value in values]
+    by_setting = []
+    for setting in settings:
+        with constants(setting):
+            rows = measured(sets, "lamina")
+        by_setting.append({name: np.array([row.ndcg for row in rows[name]]) for name in rows})
+    names = list(by_setting[0])
+    held_out: dict[str, list[float]] = {name: [] for name in names}
+    for fold in range(FOLDS):
+        outside = {name: np.arange(len(by_setting[0][name])) % FOLDS != fold for name in names}
+        score = [np.mean([row[name][outside[name]].mean() for name in names]) for row in by_setting]
+        chosen = by_setting[int(np.argmax(score))]
+        sys.stdout.write(f"fold {fold}: {settings[int(np.argmax(score))] or 'as shipped'}\n")
+        for name in names:
+            held_out[name] += chosen[name][~outside[name]].tolist()
+    return {
+        name: {
+            "shipped": round(float(by_setting[0][name].mean()), 4),
+            "cross_validated": round(float(np.mean(held_out[name])), 4),
+        }
+        | {
+            f"{k}={v}": round(float(row[name].mean()), 4)
+            for s, row in zip(settings, by_setting, strict=True)
+            for k, v in s.items()
+        }
+        for name in names
+    }
+
+
+@contextmanager
+def constants(setting: Mapping[str, float]) -> Iterator[None]:
+    """Other values of the ranking's constants for a while."""
+    before = {name: getattr(MODULES[name], name) for name in setting}
+    for name, value in setting.items():
+        setattr(MODULES[name], name, value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            setattr(MODULES[name], name, value)
+
+
+def report(collections: Sequence[Path], *, cross_validate: bool = False) -> dict[str, object]:
+    """Prints the table of every engine on every set; gives it as plain data."""
+    sets = query_sets(collections)
+    engines = {name: means(measured(sets, name)) for name in ENGINES}
+    sys.stdout.write(f"{'set':<12}{'engine':<14}{'nDCG@10':>9}{'MRR@10':>9}{'recall@5':>10}{'success@1':>11}\n")
+    for name in dict.fromkeys(one.name for one in sets):
+        for engine, rows in engines.items():
+            row = rows[name]
+            sys.stdout.write(
+                f"{name:<12}{engine:<14}{row.ndcg:>9.3f}{row.mrr:>9.3f}{row.recall:>10.3f}{row.success:>11.3f}\n"
+            )
+    result: dict[str, object] = {
+        engine: {name: asdict(row) for name, row in rows.items()} for engine, rows in engines.items()
+    }
+    if cross_validate:
+        result["cross_validation"] = cross_validated(sets)
+        sys.stdout.write(json.dumps(result["cross_validation"], indent=1) + "\n")
+    return result
+
+
+def _corpus(name: str) -> list[Document]:
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(SHARED / "kb" / f"{name}.tar.gz") as archive:
+        archive.extractall(folder, filter="data")
+        root = Path(folder)
+        while len(inside := list(root.iterdir())) == 1 and inside[0].is_dir():
+            root = inside[0]
+        files = sorted(path for path in root.rglob("*.md") if path.is_file())
+        return [parse(path.relative_to(root).as_posix(), path.read_bytes()) for path in files]
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--collection", type=Path, action="append", default=[])
+    parser.add_argument("--cross-validate", action="store_true")
+    parser.add_argument("--json", type=Path)
+    given = parser.parse_args(arguments)
+    result = report(given.collection, cross_validate=given.cross_validate)
+    if given.json:
+        given.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""Sources to snapshot: what every document is called, what is left out and why, and what need not be parsed again."""
+
+from __future__ import annotations
+
+import pytest
+from tests.corpora import page
+
+from lamina.contract.ports import SkippedFile, SourceFile
+from lamina.corpus.config import parse_settings
+from lamina.index.build import Edition, build, config_digest
+from lamina.index.parsed import ParseCache
+from lamina.index.snapshot import Origin, Snapshot
+
+Files = dict[str, str | bytes]
+
+
+def edition(origin: Origin, files: Files, settings: str = "", revision: str = "b" * 64) -> Edition:
+    return Edition(
+        origin,
+        revision,
+        tuple(SourceFile(path, c if isinstance(c, bytes) else c.encode()) for path, c in files.items()),
+        parse_settings(settings),
+    )
+
+
+def built(files: Files, overlay: Files | None = None, settings: str = "", overlay_settings: str = "") -> Snapshot:
+    editions = [edition(Origin.BASELINE, files, settings)]
+    if overlay is not None:
+        editions.append(edition(Origin.OVERLAY, overlay, overlay_settings, "a" * 64))
+    return build(editions)[0]
+
+
+def test_documents_are_numbered_in_order_of_their_uris() -> None:
+    snapshot = built({"b.md": "# B\n", "a.md": "# A\n", "c/d.md": page("D", uri="kb://0")})
+    assert snapshot.uris == ["kb://0", "kb://a", "kb://b"]
+    assert snapshot.paths == ["c/d.md", "a.md", "b.md"]
+
+
+@pytest.mark.parametrize(
+    ("files", "settings", "scheme"),
+    [
+        ({"a.md": "# A\n"}, "", "kb"),
+        ({"a.md": page("A", uri="x://1"), "b.md": "# B\n"}, "", "x"),
+        ({"a.md": page("A", uri="x://1"), "b.md": "# B\n"}, "scheme: own", "own"),
+        ({"a.md": page("A", uri="x://1"), "b.md": page("B", uri="y://1"), "c.md": page("C", uri="y://2")}, "", "y"),
+    ],
+)
+def test_a_scheme_is_set_or_the_commonest_or_the_default(files: Files, settings: str, scheme: str) -> None:
+    assert built(files, settings=settings).scheme == scheme
+
+
+def test_an_overlay_without_a_scheme_of_its_own_takes_the_baselines() -> None:
+    snapshot = built({"a.md": page("A", uri="x://1")}, overlay={"b.md": "# B\n"})
+    assert snapshot.uris == ["x://1", "x://b"]
+
+
+def test_both_documents_of_one_uri_are_kept_the_overlays_first() -> None:
+    snapshot = built({"a.md": "# Base\n"}, overlay={"a.md": "# Over\n"})
+    assert snapshot.uris == ["kb://a", "kb://a"]
+    assert [str(snapshot.origin[n]) for n in (0, 1)] == ["overlay", "baseline"]
+    assert snapshot.find("kb://a") == 0
+    assert snapshot.find("a.md") == 0
+    assert snapshot.find("a", snapshot.mask(Origin.BASELINE)) == 1
+
+
+def test_a_file_that_cannot_be_indexed_is_in_the_list_of_rejects_and_nowhere_else() -> None:
+    snapshot = built(
+        {
+            "good.md": "# Good\n",
+            "bad.md": b"\xff\xfe",
+            "twin-1.md": page("Twin", uri="kb://t"),
+            "twin-2.md": page("Twin", uri="kb://t"),
+        }
+    )
+    assert snapshot.uris == ["kb://good", "kb://t"]
+    assert {reject.path: reject.reason for reject in snapshot.rejects} == {
+        "bad.md": "not UTF-8",
+        "twin-2.md": "duplicate URI: twin-1.md already has kb://t",
+    }
+
+
+def test_what_a_source_skipped_is_a_reject_too() -> None:
+    skipped = (SkippedFile("link.md", "symbolic link"),)
+    snapshot, _ = build([Edition(Origin.BASELINE, "b" * 64, (), skipped=skipped)])
+    assert [(one.path, one.reason) for one in snapshot.rejects] == [("link.md", "symbolic link")]
+    assert len(snapshot) == 0
+
+
+def test_what_is_wrong_with_a_document_is_told_and_the_document_is_there() -> None:
+    snapshot = built(
+        {
+            "a.md": page("A", kind="poem", audience="canon", exposure="nav", tier=1),
+            "b.md": page("B", superseded_by="c.md", audience="canon", exposure="nav", tier=1),
+            "d.md": "no heading",
+        }
+    )
+    told = {(one.path, one.reason) for one in snapshot.problems}
+    assert len(snapshot) == 3
+    assert told == {
+        ("a.md", "kind 'poem' is not one of the five; the path decides"),
+        ("b.md", "superseded_by 'c.md' names no document"),
+        ("d.md", "no frontmatter"),
+        ("d.md", "no level-1 heading"),
+    }
+
+
+def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    files: Files = {"a.md": "# A\n", "b.md": "# B\n"}
+    _, cache = build([edition(Origin.BASELINE, files)])
+    remembered = ParseCache.from_data(cache.to_data())
+    parsed: list[str] = []
+
+    def spy(path: str, content: bytes) -> object:
+        parsed.append(path)
+        return original(path, content)
+
+    import lamina.index.build as module
+
+    original = module.parse
+    monkeypatch.setattr(module, "parse", spy)
+    snapshot, _ = build([edition(Origin.BASELINE, {**files, "b.md": "# Changed\n", "c.md": "# C\n"})], remembered)
+    assert parsed == ["b.md", "c.md"]
+    assert snapshot.titles == ["A", "Changed", "C"]
+    assert snapshot.to_data() == build([edition(Origin.BASELINE, {"c.md": "# C\n", "b.md": "# Changed\n", "a.md": "# A\n"})])[0].to_data()
+
+
+def test_progress_is_told_of_every_file() -> None:
+    told: list[tuple[int, int]] = []
+    build([edition(Origin.BASELINE, {"a.md": "", "b.md": b"\xff"})], progress=lambda *at: told.append(at))
+    assert told == [(1, 2), (2, 2)]
+
+
+def test_the_revision_is_of_the_sources_and_the_config_of_their_settings() -> None:
+    snapshot = built({"a.md": ""}, overlay={"b.md": ""})
+    assert str(snapshot.revision) == f"{'a' * 12}.{'b' * 12}"
+    settings = parse_settings("scheme: x")
+    assert config_digest([settings]) != config_digest([parse_settings(None)])
+    assert config_digest([settings]) == config_digest([parse_settings("scheme: x\n")])

@@ -1,0 +1,185 @@
+"""The order of documents for a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from lamina.corpus.document import Document, parse
+from lamina.index.postings import Postings, document_terms
+from lamina.ranking.order import Ranked, rank
+
+
+def documents(*bodies: str) -> list[Document]:
+    return [parse(f"d{number}.md", body.encode()) for number, body in enumerate(bodies)]
+
+
+def ranked(query: str, of: Sequence[Document], *, prefix: bool = False) -> Ranked:
+    postings = Postings.build(map(document_terms, of))
+    return rank(postings, postings.statistics(), query, text_of=lambda n: of[n].body, prefix=prefix)
+
+
+def found(query: str, *bodies: str, prefix: bool = False) -> list[int]:
+    return [int(number) for number in ranked(query, documents(*bodies), prefix=prefix).documents]
+
+
+FONTS = "# Fonts\n\nHow a font is resolved."
+MARGINS = "# Margins\n\nHow wide a margin is."
+TABLE = "# Tables\n\nA table has columns, and submit_typeset draws them."
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("font", [0]),
+        ("FONTS", [0]),
+        ("margins wide", [1]),
+        ("submit_typeset", [2]),
+        ("submitTypeset", [2]),
+        ("submit", [2]),
+        ("nothing here holds xyzzy", []),
+        ("", []),
+        ("?!", []),
+        ("\0", []),
+    ],
+)
+def test_documents_that_hold_a_word_are_found(query: str, expected: list[int]) -> None:
+    assert found(query, FONTS, MARGINS, TABLE) == expected
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_a_tiny_corpus_works(count: int) -> None:
+    hits = ranked("font", documents(*[FONTS] * count))
+    assert hits.documents.tolist() == list(range(count))
+    assert (hits.scores > 0).all()
+
+
+def test_a_term_in_every_document_still_ranks() -> None:
+    hits = ranked("font", documents("font words words words", "font font words", "font font font"))
+    assert hits.documents.tolist() == [2, 1, 0]
+    assert (hits.scores > 0).all()
+
+
+def test_ties_break_by_document_number() -> None:
+    same = parse("same.md", FONTS.encode())
+    assert ranked("font", [same] * 5).documents.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_scores_have_six_decimals_and_fall() -> None:
+    scores = ranked("how a margin table", documents(FONTS, MARGINS, TABLE)).scores
+    assert scores.tolist() == sorted(np.round(scores, 6).tolist(), reverse=True)
+
+
+def test_a_query_of_stop_words_alone_searches_them() -> None:
+    assert found("how is", FONTS, MARGINS, TABLE) == found("is how", FONTS, MARGINS, TABLE) == [0, 1]
+
+
+def test_the_title_counts_more_than_a_mention() -> None:
+    mention = "# Other\n\nA word on kerning and on many other things."
+    subject = "# Kerning\n\nA word on space and on many other things."
+    assert found("kerning", mention, subject) == [1, 0]
+
+
+def test_the_exact_form_goes_before_another_form_of_the_stem() -> None:
+    assert found("settings", "a setting here", "the settings here") == [1, 0]
+
+
+@pytest.mark.parametrize("query", ["resoluton", "resolutoin", "rezolution", "resolutions"])
+def test_a_word_that_occurs_nowhere_is_tried_against_near_spellings(query: str) -> None:
+    hits = ranked(query, documents("# Resolution\n\nof fonts", MARGINS))
+    assert hits.documents.tolist() == [0]
+    assert hits.match.unmatched_terms == ()
+
+
+def test_a_word_that_occurs_is_not_corrected() -> None:
+    assert found("marten", "marten", "martin") == [0]
+
+
+def test_words_run_together_are_taken_apart() -> None:
+    assert found("lineheight", "# Spacing\n\nThe line has a height.", MARGINS) == [0]
+
+
+def test_a_word_near_nothing_is_named_as_unmatched() -> None:
+    hits = ranked("font xylophonist", documents(FONTS, MARGINS))
+    assert hits.match.unmatched_terms == ("xylophonist",)
+
+
+def test_an_unfinished_last_word_completes_only_where_asked() -> None:
+    assert found("submit_types", FONTS, TABLE, prefix=True) == [1]
+    assert found("wid", MARGINS) == []
+    assert found("wid", MARGINS, prefix=True) == [0]
+
+
+def test_a_quoted_phrase_must_stand_in_the_text() -> None:
+    apart = "The state was hard and the failure soft."
+    together = "It was a Hard, failure."
+    assert found('"hard failure"', apart, together) == [1]
+    assert found('"failure hard"', apart, together) == []
+    assert sorted(found("hard failure", apart, together)) == [0, 1]
+
+
+def test_a_single_quoted_word_is_emphasis() -> None:
+    assert found('what "font" means', FONTS, MARGINS) == [0]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "word " * 10_000,
+        " ".join(f"w{n}" for n in range(10_000)),
+        "x" * 131_072,
+        "q." * 65_536,
+        '"' * 1000,
+        "👩‍👩‍👧",
+        "שלום",
+        "é",
+        "\ud800",
+    ],
+    ids=lambda query: repr(query[:6]),
+)
+def test_any_query_is_answered(query: str) -> None:
+    assert found(query, FONTS, MARGINS, TABLE) == []
+
+
+def test_chinese_is_found_inside_a_sentence() -> None:
+    assert found("系统", "# 排版\n\n排版系统很好", FONTS) == [0]
+
+
+@pytest.mark.parametrize(
+    ("query", "signal"),
+    [
+        ("wide margins", "strong"),
+        ("wide margin kubernetes", "weak"),
+        ("kubernetes helm rollback margin", "none"),
+        ("kubernetes", "none"),
+    ],
+)
+def test_the_match_says_whether_the_matter_is_known(query: str, signal: str) -> None:
+    assert ranked(query, documents(FONTS, MARGINS, TABLE)).match.signal == signal
+
+
+def test_coverage_is_the_share_that_the_best_hit_holds() -> None:
+    hits = ranked("font margin", documents(FONTS, MARGINS))
+    assert hits.match.coverage == pytest.approx(0.5)
+    assert hits.coverage.tolist() == pytest.approx([0.5, 0.5])
+    assert ranked("font", documents(FONTS)).match.coverage == 1.0
+
+
+def test_postings_survive_storage() -> None:
+    postings = Postings.build(map(document_terms, documents(FONTS, MARGINS, TABLE)))
+    loaded = Postings.from_data(postings.to_data())
+    assert loaded.vocabulary == postings.vocabulary
+    for name in ("starts", "documents", "frequencies", "lengths", "head_lengths"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(postings, name))
+
+
+def test_stored_postings_are_plain_data() -> None:
+    def plain(value: object) -> bool:
+        if isinstance(value, tuple):
+            return all(map(plain, value))
+        return type(value) in (str, bytes, int, float, bool, type(None))
+
+    for of in (documents(), documents(FONTS, TABLE)):
+        assert all(plain(value) for value in Postings.build(map(document_terms, of)).to_data().values())
