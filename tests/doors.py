@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 
 from tests.corpora import CHECKOUT, Deployed
 
+from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact
 from lamina.local.gateway import Gateway, Handler, load_handler
 from lamina.local.template import routes
@@ -72,6 +73,22 @@ class HttpPost:
 
 
 @dataclass(frozen=True, slots=True)
+class Mcp:
+    """A tool call over MCP; its `result` is the envelope. What is no tool cannot be asked here."""
+
+    address: tuple[str, int]
+
+    def call(self, deployed: Deployed, action: str, arguments: Mapping[str, Any]) -> Reply:
+        if not ACTIONS[action].is_tool:
+            raise Unsendable(f"{action} is no tool")
+        name = action if action == "brief" else f"oddkit_{action}"
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": dict(arguments)}}
+        answer = exchange(self.address, deployed, "POST", "/mcp", json.dumps(frame).encode()).envelope
+        envelope = json.loads(answer["result"]["content"][0]["text"])["result"]
+        return Reply(envelope, compact(envelope))
+
+
+@dataclass(frozen=True, slots=True)
 class Direct:
     """The function's handler with the arguments as its event, as Lambda's Invoke gives them."""
 
@@ -87,6 +104,7 @@ class Direct:
 DOORS: Mapping[str, Callable[[tuple[str, int]], Door]] = {
     "http-get": HttpGet,
     "http-post": HttpPost,
+    "mcp": Mcp,
     "direct": Direct,
 }
 

@@ -29,7 +29,6 @@ def test_every_import_goes_down(tmp_path: Path) -> None:
         "-c",
         "from importlinter.cli import lint_imports_command; lint_imports_command()",
         "--no-cache",
-        "--config",
         str(CHECKOUT / "pyproject.toml"),
     ]
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT / "shared")}

@@ -18,7 +18,7 @@ _TREC_NAME = re.compile(r"<(?:docno|num)>\s*(?:Number:)?\s*([^<\s]+)", re.IGNORE
 
 
 def read_collection(folder: Path) -> QuerySet:
-    """Documents, queries and judgements, told apart by file name: `*qrel*` or `*rel*`, `*qry*`, `*que*` or
+    """Documents, queries and judgements, told apart by file name: `*rel*` or `*rlv*`, `*qry*`, `*que*` or
     `*topic*`, and the rest. Raises ValueError where one of the three is missing.
     """
     texts: dict[str, dict[str, tuple[str, str]]] = {"documents": {}, "queries": {}}
@@ -27,7 +27,7 @@ def read_collection(folder: Path) -> QuerySet:
         if not path.is_file() or path.name.lower().startswith(("readme", ".")):
             continue
         content = path.read_text(encoding="utf-8", errors="replace")
-        if re.search(r"rel|judg", path.name, re.IGNORECASE) or path.parent.name == "qrels":
+        if re.search(r"rel|rlv|judg", path.name, re.IGNORECASE) or path.parent.name == "qrels":
             _read_judgements(content, grades)
         else:
             kind = "queries" if re.search(r"qry|que|topic", path.name, re.IGNORECASE) else "documents"

@@ -40,9 +40,9 @@ TRIED: dict[str, tuple[float, ...]] = {
     "LENGTH_NORMALISATION": (0.6, 0.68, 0.82),
     "FORM_WEIGHT": (0.0, 0.25, 0.75),
     "HEAD_WEIGHT": (0.0, 0.2, 0.5),
-    "PART_WEIGHT": (0.0, 0.25, 1.0),
+    "PART_WEIGHT": (0.0, 0.5, 1.0),
     "SYNONYM_WEIGHT": (0.0, 0.15, 0.5),
-    "COMMON_WORD_WEIGHT": (0.2, 0.7, 1.0),
+    "COMMON_WORD_WEIGHT": (0.25, 0.75, 1.0),
 }
 
 

@@ -53,9 +53,7 @@ def test_every_reference_workload_finds_documents_under_the_ceiling(real: Corpus
 
 @pytest.mark.parametrize("flags", FLAG_SETS, ids=lambda flags: "+".join(flags) or "floor")
 @pytest.mark.parametrize("action", MAIN)
-def test_no_page_at_its_cap_passes_the_ceiling_at_any_offset(
-    real: Corpus, action: str, flags: list[str]
-) -> None:
+def test_no_page_at_its_cap_passes_the_ceiling_at_any_offset(real: Corpus, action: str, flags: list[str]) -> None:
     ask, limit = direct(real.deployed), cap_of(flags)
     outcomes: Counter[bool] = Counter()
     for extra in ({"include": KINDS}, {"include": KINDS, "knowledge_base_url": real.overlay}):

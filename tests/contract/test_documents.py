@@ -12,7 +12,7 @@ from tests.doors import Door, Reply
 
 KINDS = ["canon", "docs", "journals", "essays", "apocrypha"]
 
-LIBRARY = {
+LIBRARY: dict[str, str | bytes] = {
     "docs/start.md": page("Start", "> Begin here.\n\n## Summary\n\nShort.\n\n## Next\n\nLong.", start_here=True),
     "docs/renamed.md": page("Renamed", aliases=["kb://docs/old-name", "docs/older-name", "legacy://x"]),
     "docs/own.md": page("Own", uri="other://a/b"),
@@ -171,9 +171,7 @@ def not_found(reply: Reply) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("action", ["get", "resolve"])
-def test_an_absent_document_is_answered_with_what_may_have_been_meant(
-    sample: Corpus, door: Door, action: str
-) -> None:
+def test_an_absent_document_is_answered_with_what_may_have_been_meant(sample: Corpus, door: Door, action: str) -> None:
     for wrong in (
         "rill://canon/constraints/definition-of-don",
         "definition of done",
@@ -207,7 +205,7 @@ def test_a_second_file_of_one_uri_is_told_to_be_a_duplicate(door: Door, deploy: 
     assert "duplicate URI" in envelope["reason"]
 
 
-CHAINS = {
+CHAINS: dict[str, str | bytes] = {
     "docs/one.md": page("One", superseded_by="kb://docs/two"),
     "docs/two.md": page("Two", superseded_by="docs/three.md"),
     "docs/three.md": page("Three", superseded_by="docs/four"),
@@ -304,9 +302,7 @@ def test_the_older_fields_come_only_when_asked_for(corpus: Corpus, door: Door) -
     def legacy(action: str, **arguments: Any) -> dict[str, Any]:
         plain = door.call(corpus.deployed, action, arguments).envelope
         assert "legacy" not in plain
-        older = door.call(
-            corpus.deployed, action, {**arguments, "include_legacy_envelope": True}
-        ).envelope
+        older = door.call(corpus.deployed, action, {**arguments, "include_legacy_envelope": True}).envelope
         assert {name: older[name] for name in plain} == plain
         assert set(older) == {*plain, "legacy"}
         fields: dict[str, Any] = older["legacy"]

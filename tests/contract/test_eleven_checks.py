@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations
 from typing import Any
 
 import pytest
 from tests.conftest import Ask, Corpus, Deploy
+from tests.contract.slices import DEFAULT_KINDS, KINDS, slices
 from tests.contract.workloads import FULL_LISTING_LIMIT, WORKLOADS
-from tests.corpora import Fact, page
+from tests.corpora import page
 from tests.doors import Door, Reply
 
 from lamina.contract.tokens import count_tokens
 
 LISTS = ("search", "catalog", "preflight")
-KINDS = ["canon", "docs", "journals", "essays", "apocrypha"]
-DEFAULT_KINDS = ("canon", "docs", "essays")
 NATIVE = {
     "search": {"score", "snippet"},
     "catalog": {"position"},
@@ -46,7 +45,7 @@ ENVELOPE = {
 CAPS = {"blockquote": 200, "metadata": 100, "summary": 25}
 
 
-def main_argument(action: str, corpus: Corpus) -> dict[str, str]:
+def main_argument(action: str, corpus: Corpus) -> dict[str, Any]:
     return {"search": {"query": corpus.query}, "preflight": {"task": corpus.task}}.get(action, {})
 
 
@@ -84,9 +83,7 @@ def test_check_01_a_list_entry_holds_the_floor_its_native_fields_and_the_tiers_a
 
 
 @pytest.mark.parametrize("action", ["get", "resolve"])
-def test_check_01_a_document_holds_the_floor_its_native_fields_and_the_tiers_asked_for(
-    ask: Ask, action: str
-) -> None:
+def test_check_01_a_document_holds_the_floor_its_native_fields_and_the_tiers_asked_for(ask: Ask, action: str) -> None:
     uri = some_uri(ask)
     for flags in subsets(["blockquote", "metadata", "summary", "body"]):
         data = ask(action, uri=uri, disclosure=flags).envelope["data"]
@@ -104,46 +101,6 @@ def test_check_01_a_knowledge_base_adds_the_source_of_each_entry_and_nothing_els
     assert {"overlay", "baseline"} >= {entry["source"] for entry in reply.envelope["data"]}
 
 
-def slices(facts: tuple[Fact, ...]) -> Iterator[tuple[dict[str, Any], Callable[[Fact], bool]]]:
-    """Filters with what they mean, said again without the product."""
-
-    def default(fact: Fact) -> bool:
-        return fact.kind in DEFAULT_KINDS
-
-    yield {}, default
-    for audience in ("canon", "docs", "public", "odd", "operators", "apocrypha"):
-        yield {"audience": audience}, lambda f, a=audience: default(f) and f.has("audience", a)
-    for exposure in ("nav", "public", "draft", "hidden", "internal"):
-        yield {"exposure": exposure}, lambda f, e=exposure: default(f) and f.has("exposure", e)
-    for tier in (1, 2, 3, 4):
-        yield {"tier": tier}, lambda f, t=tier: default(f) and f.has("tier", t)
-    yield {"tier": [1, 3]}, lambda f: default(f) and f.has("tier", 1, 3)
-    yield {"audience": ["canon", "odd"]}, lambda f: default(f) and f.has("audience", "canon", "odd")
-    for public in (True, False):
-        yield {"public": public}, lambda f, p=public: default(f) and f.metadata.get("public") is p
-        yield {"start_here": public}, lambda f, p=public: default(f) and f.metadata.get("start_here") is p
-    yield {"path_prefix": "canon/"}, lambda f: default(f) and f.path.startswith("canon/")
-    yield (
-        {"path_prefix": ["writings/", "docs/"]},
-        lambda f: default(f) and f.path.startswith(("writings/", "docs/")),
-    )
-    for kind in KINDS:
-        yield {"include": kind}, lambda f, k=kind: f.kind == k
-        yield {"exclude": kind}, lambda f, k=kind: default(f) and f.kind != k
-    yield {"include": KINDS}, lambda f: True
-    yield {"include": ["canon", "journals"], "exclude": ["canon"]}, lambda f: f.kind == "journals"
-    yield (
-        {"audience": "canon", "tier": [1, 2], "include": ["canon"]},
-        lambda f: f.kind == "canon" and f.has("audience", "canon") and f.has("tier", 1, 2),
-    )
-    tags = [fact.metadata.get("tags") for fact in facts]
-    first, second = next(tag for tag in tags if isinstance(tag, list) and len(tag) > 1)[:2]
-    yield (
-        {"tags": [first, second], "include": KINDS},
-        lambda f: f.has("tags", first) and f.has("tags", second),
-    )
-
-
 def test_check_02_every_filter_is_respected_and_nothing_else_is_left_out(ask: Ask, corpus: Corpus) -> None:
     for filters, passes in slices(corpus.facts):
         expected = sorted(fact.uri for fact in corpus.facts if passes(fact))
@@ -156,15 +113,11 @@ def test_check_02_filters_keep_the_ranked_documents_that_pass_and_only_those(
 ) -> None:
     main = main_argument(action, corpus)
     everything = [
-        entry["uri"]
-        for entry in whole(ask, action, include=KINDS, **main)
-        if entry.get("role") in (None, "relevant")
+        entry["uri"] for entry in whole(ask, action, include=KINDS, **main) if entry.get("role") in (None, "relevant")
     ]
     for filters, passes in list(slices(corpus.facts))[::4]:
         inside = {fact.uri for fact in corpus.facts if passes(fact)}
-        kept = [
-            e["uri"] for e in whole(ask, action, **main, **filters) if e.get("role") in (None, "relevant")
-        ]
+        kept = [e["uri"] for e in whole(ask, action, **main, **filters) if e.get("role") in (None, "relevant")]
         assert [uri for uri in everything if uri in inside] == kept, filters
 
 
@@ -181,10 +134,8 @@ def test_check_02_filters_are_echoed_as_arrays_and_include_always(ask: Ask) -> N
 
 
 @pytest.mark.parametrize("action", LISTS)
-def test_check_03_total_is_counted_after_filters_and_before_paging(
-    ask: Ask, corpus: Corpus, action: str
-) -> None:
-    arguments = {**main_argument(action, corpus), "include": ["canon", "journals"]}
+def test_check_03_total_is_counted_after_filters_and_before_paging(ask: Ask, corpus: Corpus, action: str) -> None:
+    arguments: dict[str, Any] = {**main_argument(action, corpus), "include": ["canon", "journals"]}
     first = ask(action, **arguments, limit=2).envelope
     second = ask(action, **arguments, limit=2, offset=2).envelope
     past = ask(action, **arguments, offset=100_000).envelope
@@ -196,9 +147,7 @@ def test_check_03_total_is_counted_after_filters_and_before_paging(
 
 
 @pytest.mark.parametrize("action", LISTS)
-def test_check_04_an_envelope_holds_no_rollups_and_no_curated_lists(
-    ask: Ask, corpus: Corpus, action: str
-) -> None:
+def test_check_04_an_envelope_holds_no_rollups_and_no_curated_lists(ask: Ask, corpus: Corpus, action: str) -> None:
     reply = ask(action, **main_argument(action, corpus))
     assert set(reply.envelope) == ENVELOPE[action]
 
@@ -222,9 +171,7 @@ def keys_of(value: Any) -> Iterator[str]:
 def test_check_05_no_body_leaves_a_list_whatever_is_asked(ask: Ask, corpus: Corpus, action: str) -> None:
     main = main_argument(action, corpus)
     assert ask(action, disclosure=["body"], **main).envelope["error_code"] == "DISCLOSURE_FLAG_NOT_PERMITTED"
-    reply = ask(
-        action, disclosure=["blockquote", "summary"], include_legacy_envelope=True, limit=10, **main
-    )
+    reply = ask(action, disclosure=["blockquote", "summary"], include_legacy_envelope=True, limit=10, **main)
     assert {"body", "content"}.isdisjoint(keys_of(reply.envelope))
     uri = reply.envelope["data"][0]["uri"]
     body = ask("get", uri=uri).envelope["data"]["body"]
@@ -275,9 +222,7 @@ def test_check_07_a_limit_above_the_most_restrictive_cap_is_an_error_that_names_
 
 
 @pytest.mark.parametrize("action", ["search", "catalog"])
-def test_check_08_journals_and_apocrypha_come_only_when_asked_for(
-    ask: Ask, corpus: Corpus, action: str
-) -> None:
+def test_check_08_journals_and_apocrypha_come_only_when_asked_for(ask: Ask, corpus: Corpus, action: str) -> None:
     kinds = {fact.uri: fact.kind for fact in corpus.facts}
     main = main_argument(action, corpus)
     unasked = {kinds[entry["uri"]] for entry in whole(ask, action, **main)}
@@ -287,9 +232,7 @@ def test_check_08_journals_and_apocrypha_come_only_when_asked_for(
 
 
 @pytest.mark.parametrize("action", ["search", "preflight"])
-def test_check_08_matches_that_the_default_leaves_out_are_counted(
-    ask: Ask, corpus: Corpus, action: str
-) -> None:
+def test_check_08_matches_that_the_default_leaves_out_are_counted(ask: Ask, corpus: Corpus, action: str) -> None:
     main = main_argument(action, corpus)
     narrow = ask(action, **main).envelope
     wide = ask(action, include=KINDS, **main).envelope
@@ -324,10 +267,7 @@ def test_check_09_kind_is_decided_by_frontmatter_and_then_by_path(door: Door, de
     }
     found = {
         kind: "".join(
-            sorted(
-                entry["title"]
-                for entry in door.call(deployed, "catalog", {"include": kind}).envelope["data"]
-            )
+            sorted(entry["title"] for entry in door.call(deployed, "catalog", {"include": kind}).envelope["data"])
         )
         for kind in KINDS
     }
@@ -375,9 +315,7 @@ def test_check_10_native_fields_are_there_without_any_disclosure(ask: Ask, corpu
         assert len(data["content_hash"]) == 64
 
 
-def test_check_10_a_snippet_is_not_the_blockquote_and_neither_stands_in_for_the_other(
-    ask: Ask, corpus: Corpus
-) -> None:
+def test_check_10_a_snippet_is_not_the_blockquote_and_neither_stands_in_for_the_other(ask: Ask, corpus: Corpus) -> None:
     entries = ask("search", query=corpus.query, disclosure=["blockquote"], limit=100).envelope["data"]
     assert any(entry["blockquote"] is None and entry["snippet"] for entry in entries)
     assert any(entry["blockquote"] and entry["blockquote"] != entry["snippet"] for entry in entries)
@@ -385,9 +323,7 @@ def test_check_10_a_snippet_is_not_the_blockquote_and_neither_stands_in_for_the_
 
 def test_check_11_the_floor_costs_a_fraction_of_the_full_frontmatter(ask: Ask) -> None:
     floor = sum(cost(ask("catalog", include=KINDS, limit=25, offset=at)) for at in (0, 25))
-    full = sum(
-        cost(ask("catalog", include=KINDS, limit=25, offset=at, disclosure=["metadata"])) for at in (0, 25)
-    )
+    full = sum(cost(ask("catalog", include=KINDS, limit=25, offset=at, disclosure=["metadata"])) for at in (0, 25))
     assert full > 2 * floor
 
 

@@ -17,7 +17,7 @@ Address = tuple[str, int]
 
 
 def get(address: Address, corpus: Corpus, path: str, **headers: str) -> Reply:
-    return exchange(address, corpus.deployed, "GET", path, **headers)
+    return exchange(address, corpus.deployed, "GET", path, None, **headers)
 
 
 @pytest.mark.parametrize("path", LISTS)
@@ -38,9 +38,7 @@ def test_a_body_may_be_kept_by_its_reader_who_asks_again(sample: Corpus, gateway
 
 @pytest.mark.parametrize("path", [*LISTS, *BODIES])
 @pytest.mark.parametrize("form", ["{tag}", "W/{tag}", '"other", {tag}', "*"])
-def test_who_has_it_already_gets_304_and_nothing_else(
-    sample: Corpus, gateway: Address, path: str, form: str
-) -> None:
+def test_who_has_it_already_gets_304_and_nothing_else(sample: Corpus, gateway: Address, path: str, form: str) -> None:
     first = get(gateway, sample, path)
     again = get(gateway, sample, path, if_none_match=form.format(tag=first.headers["etag"]))
     assert again.status == 304

@@ -73,9 +73,7 @@ class Door:
 
 
 @pytest.fixture
-def door(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Door:
+def door(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Door:
     """An initialised workspace whose sources and requests hold marked text."""
     desk = Desk(FolderBackend(tmp_path / "workspace"))
     for path, content in FILES.items():

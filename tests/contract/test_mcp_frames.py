@@ -1,8 +1,7 @@
-"""MCP frames over HTTP and stdio: both eras, and for every odd frame what the protocol says of it."""
+"""MCP frames over HTTP: both eras, and for every odd frame what the protocol says of it."""
 
 from __future__ import annotations
 
-import io
 import json
 from typing import Any
 
@@ -14,7 +13,7 @@ from tests.contract.mcp_post import Frame, post, request, stateless
 from tests.doors import exchange
 
 from lamina.contract.request import MAX_BODY_BYTES
-from lamina.local.stdio import Session, lines
+from lamina.local.stdio import Session
 from lamina.runtime.mcp import MAX_BATCH, accepts_json, is_allowed_origin
 from lamina.runtime.mcp_frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS
 from lamina.runtime.settings import Settings
@@ -362,49 +361,3 @@ def test_any_bytes_are_answered_by_a_frame_or_nothing(content: bytes) -> None:
     session = Session(None)  # type: ignore[arg-type]
     reply = session.reply(content)
     assert reply is None or isinstance(reply, dict)
-
-
-# Stdio.
-
-
-def _session(sample: Corpus, **known: Any) -> Session:
-    return Session(sample.deployed.runtime(), **known)
-
-
-def test_stdio_answers_batches_after_the_handshake_of_the_revision_that_has_them(sample: Corpus) -> None:
-    for version, expected in (("2025-03-26", list), ("2025-06-18", dict)):
-        session = _session(sample)
-        assert isinstance(session.reply(json.dumps([PING]).encode()), dict)
-        session.reply(json.dumps(request("initialize", protocolVersion=version)).encode())
-        assert isinstance(session.reply(json.dumps([PING]).encode()), expected)
-
-
-def test_stdio_needs_no_headers(sample: Corpus) -> None:
-    frame, _ = stateless("tools/call", name="oddkit_catalog", arguments={"limit": 1})
-    reply = _session(sample).reply(json.dumps(frame).encode())
-    assert isinstance(reply, dict) and reply["result"]["resultType"] == "complete"
-
-
-def test_stdio_answers_a_line_that_is_no_frame_by_an_error_and_goes_on(sample: Corpus) -> None:
-    session = _session(sample)
-    codes = []
-    for line in (b"{", DEEP, b'"' + b"x" * MAX_BODY_BYTES, b"7"):
-        reply = session.reply(line)
-        assert isinstance(reply, dict)
-        codes.append(reply["error"]["code"])
-    assert codes == [-32700, -32700, -32600, -32600]
-    assert session.reply(json.dumps(PING).encode()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
-
-
-def test_a_knowledge_base_of_the_process_stands_for_one_that_a_call_leaves_out(sample: Corpus) -> None:
-    frame = json.dumps(request("tools/call", name="oddkit_search", arguments={"query": "gauge"})).encode()
-    with_it = _session(sample, knowledge_base=sample.overlay).reply(frame)
-    without = _session(sample).reply(frame)
-    assert "overlay_signal" in json.dumps(with_it)
-    assert "overlay_signal" not in json.dumps(without)
-
-
-def test_lines_are_split_at_their_ends_and_cut_where_they_are_too_long() -> None:
-    long = b"x" * (3 * MAX_BODY_BYTES)
-    given = list(lines(io.BytesIO(b"a\r\n\n  \n" + long + b"\nb")))
-    assert [len(line) for line in given] == [1, MAX_BODY_BYTES + 2, 1]

@@ -85,9 +85,7 @@ def test_every_door_gives_the_same_bytes_twice(corpus: Corpus, door: Door, actio
 
 
 @pytest.mark.parametrize("order", [["blockquote", "summary"], ["summary", "blockquote", "summary"]])
-def test_the_order_and_repetition_of_flags_change_nothing(
-    sample: Corpus, door: Door, order: list[str]
-) -> None:
+def test_the_order_and_repetition_of_flags_change_nothing(sample: Corpus, door: Door, order: list[str]) -> None:
     reply = door.call(sample.deployed, "catalog", {"disclosure": order})
     assert reply.envelope["disclosure_applied"] == ["blockquote", "summary"]
     plain = door.call(sample.deployed, "catalog", {"disclosure": ["blockquote", "summary"]})
@@ -98,7 +96,7 @@ def test_the_order_and_repetition_of_flags_change_nothing(
 def test_no_answer_depends_on_who_asks(sample: Corpus, gateway: tuple[str, int], action: str) -> None:
     query = "&".join(f"{name}={value.replace(' ', '+')}" for name, value in MAIN[action].items())
     answers = {
-        exchange(gateway, sample.deployed, "GET", f"/v1/{action}?{query}{extra}", **headers).text
+        exchange(gateway, sample.deployed, "GET", f"/v1/{action}?{query}{extra}", None, **headers).text
         for extra, headers in (
             ("", {}),
             ("&consumer=someone", {}),
@@ -178,18 +176,13 @@ def change(deployed: Deployed) -> None:
 
 
 @pytest.mark.parametrize("action", ["catalog", "search"])
-def test_a_pinned_revision_keeps_the_pages_of_the_older_snapshot(
-    door: Door, deploy: Deploy, action: str
-) -> None:
+def test_a_pinned_revision_keeps_the_pages_of_the_older_snapshot(door: Door, deploy: Deploy, action: str) -> None:
     deployed = deploy({f"docs/{name}.md": page(name, "The same word.") for name in "abcdef"})
     arguments = {**({"query": "same"} if action == "search" else {}), "limit": 2}
     first = door.call(deployed, action, arguments)
     change(deployed)
     revision = first.envelope["revision"]
-    rest = [
-        door.call(deployed, action, {**arguments, "offset": offset, "revision": revision})
-        for offset in (0, 2, 4)
-    ]
+    rest = [door.call(deployed, action, {**arguments, "offset": offset, "revision": revision}) for offset in (0, 2, 4)]
     assert [f"kb://docs/{name}" for name in "abcdef"] == [uri for reply in rest for uri in reply.uris]
     assert first.text == rest[0].text
     now = door.call(deployed, action, arguments)

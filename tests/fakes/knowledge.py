@@ -44,8 +44,6 @@ FILES: Mapping[str, bytes] = {
 class Backend(Protocol):
     """A workspace's outside: what a person or another process does to it."""
 
-    name: str
-
     def open(self) -> Workspace:
         """The workspace as a process that has just started sees it."""
 
@@ -67,7 +65,6 @@ class FolderBackend:
     """A folder and SQLite."""
 
     root: Path
-    name: str = "folder"
 
     def open(self) -> Workspace:
         return open_workspace(str(self.root), Settings.of({}))
@@ -99,7 +96,6 @@ class AwsBackend:
     s3: Any
     dynamodb: Any
     prefix: str = PREFIX
-    name: str = "aws"
 
     def open(self) -> Workspace:
         return open_workspace(f"s3://{BUCKET}/{self.prefix}", Settings.of({}), TABLE)
@@ -202,7 +198,12 @@ class Desk:
 
     def request(self, operation: Mapping[str, Any], **changes: Any) -> dict[str, Any]:
         """A whole request; `changes` replace keys of scope and budget."""
-        scope = {"root": self.root, "knowledge_workspace": self.guid, "authority": "local-owner", "facts": []}
+        scope: dict[str, Any] = {
+            "root": self.root,
+            "knowledge_workspace": self.guid,
+            "authority": "local-owner",
+            "facts": [],
+        }
         budget = dict(LARGE)
         for name, value in changes.items():
             (scope if name in scope else budget)[name] = value
@@ -239,7 +240,12 @@ class Desk:
         first = found["passages"][0]
         return {
             "op": "propose",
-            "capture": {"title": title, "body": "The database needs no third disk.", "kind": "decision", "tags": ["db"]},
+            "capture": {
+                "title": title,
+                "body": "The database needs no third disk.",
+                "kind": "decision",
+                "tags": ["db"],
+            },
             "reason": "measured over a month",
             "context": {
                 "schema": "synapse.knowledge-proposal-context/1",
@@ -297,13 +303,29 @@ class Grave:
         return done
 
 
+@dataclass(slots=True)
+class During:
+    """Runs something right before the n-th write of a process, as another process would."""
+
+    at: int
+    happens: Callable[[], Any]
+    writes: int = 0
+
+    def around(self, write: Callable[[], Any]) -> Any:
+        """Runs one write."""
+        self.writes += 1
+        if self.writes == self.at:
+            self.happens()
+        return write()
+
+
 _WRITES = frozenset({"create", "replace", "replace_seal", "published", "add", "append", "commit"})
 
 
 class Mortal:
     """A store whose process dies at a write."""
 
-    def __init__(self, inner: Any, grave: Grave) -> None:
+    def __init__(self, inner: Any, grave: Grave | During) -> None:
         self._inner, self._grave = inner, grave
 
     def __getattr__(self, name: str) -> Any:
@@ -313,7 +335,7 @@ class Mortal:
         return lambda *given, **named: self._grave.around(lambda: method(*given, **named))
 
 
-def mortal(workspace: Workspace, grave: Grave) -> Workspace:
+def mortal(workspace: Workspace, grave: Grave | During) -> Workspace:
     """The workspace with every store mortal."""
     ledger: KnowledgeLedger = Mortal(workspace.ledger, grave)
     workspace.ledger = ledger

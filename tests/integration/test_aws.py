@@ -156,13 +156,12 @@ def test_a_missing_index_asks_the_indexer_function_once_in_a_while(
 ) -> None:
     invoked: list[bytes] = []
 
-    class Client:
-        def invoke(self, *, FunctionName: str, InvocationType: str, Payload: bytes) -> None:  # noqa: N803
-            assert (FunctionName, InvocationType) == ("stack-indexer", "Event")
-            invoked.append(Payload)
+    def invoke(function: str, payload: bytes) -> None:
+        assert function == "stack-indexer"
+        invoked.append(payload)
 
     runtime = compose(cloud.settings.model_copy(update={"indexer_function": "stack-indexer"}))
-    monkeypatch.setattr(runtime.queue, "client", Client)
+    monkeypatch.setattr(runtime.queue, "invoke", invoke)
     for _ in range(3):
         reply = _search(runtime)
         assert (reply.status, reply.envelope["error_code"]) == (503, "INDEX_NOT_READY")

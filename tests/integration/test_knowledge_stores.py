@@ -17,6 +17,7 @@ from tests.fakes.knowledge import (
     OPERATOR,
     AwsBackend,
     Desk,
+    During,
     FolderBackend,
     Grave,
     Killed,
@@ -164,6 +165,33 @@ def test_a_process_killed_at_a_write_leaves_what_the_same_request_completes_once
         path = again.result["path"]
         assert desk.backend.read(path) is not None
         assert [p["path"] for p in desk.query("third disk")["passages"]].count(path) == 1
+
+
+@pytest.mark.parametrize("write", [1, 2, 3, 4])
+@pytest.mark.parametrize(
+    ("other", "op", "told"),
+    [
+        ("another", "accept", ErrorCode.STALE_HEAD),
+        ("the same", "accept", ErrorCode.INVALID_PENDING_ID),
+        ("the same", "reject", ErrorCode.INVALID_PENDING_ID),
+    ],
+)
+def test_a_decision_in_the_midst_of_an_acceptance_wins(
+    desk: Desk, other: str, op: str, told: ErrorCode, write: int
+) -> None:
+    number = desk.propose("one", title="One")
+    decided = number if other == "the same" else desk.propose("two", title="Two")
+    inner = desk.request(desk.decision(op, decided))
+    answers: list[Response] = []
+    during = During(write, lambda: answers.append(desk.service().answer(inner, OPERATOR)))
+    outer = KnowledgeService(mortal(desk.backend.open(), during))
+    refused = outer.answer(desk.request(desk.decision("accept", number)), OPERATOR)
+    assert answers[0].ok
+    assert refused.code is told
+    one = desk.running.workspace.ledger.proposal(number)
+    assert one is not None
+    assert str(one.status) == ("pending" if other == "another" else f"{op}ed")
+    assert desk.query()["head"] == (answers[0].result or {}).get("head", desk.query()["head"])
 
 
 def test_the_number_of_writes_that_the_crash_tests_count_is_the_true_one(desk: Desk) -> None:

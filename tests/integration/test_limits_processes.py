@@ -53,7 +53,8 @@ request = HttpRequest("GET", "/v1/get", {"uri": (sys.argv[3],)}, {}, b"", source
 print("ready", flush=True)
 sys.stdin.readline()
 with ThreadPoolExecutor(4) as threads:
-    print(json.dumps([r.status for r in threads.map(lambda _: respond(ACTION, request, runtime), range(int(sys.argv[2])))]))
+    replies = threads.map(lambda _: respond(ACTION, request, runtime), range(int(sys.argv[2])))
+    print(json.dumps([reply.status for reply in replies]))
 """
 
 
@@ -105,7 +106,7 @@ def statuses_of_processes(environment: Mapping[str, str], *, processes: int, eac
 
 
 def get(address: tuple[str, int], deployed: Deployed, **headers: str) -> Reply:
-    return exchange(address, deployed, "GET", f"/v1/get?uri={URI}", **headers)
+    return exchange(address, deployed, "GET", f"/v1/get?uri={URI}", None, **headers)
 
 
 def records(deployed: Deployed) -> list[dict[str, Any]]:
@@ -116,9 +117,7 @@ def records(deployed: Deployed) -> list[dict[str, Any]]:
     ]
 
 
-def test_one_more_than_the_limit_at_once_lets_through_the_limit(
-    limited: Limited, answering: tuple[str, int]
-) -> None:
+def test_one_more_than_the_limit_at_once_lets_through_the_limit(limited: Limited, answering: tuple[str, int]) -> None:
     with ThreadPoolExecutor(LIMIT + 1) as threads:
         replies = list(threads.map(lambda _: get(answering, limited), range(LIMIT + 1)))
     assert sorted(reply.status or 0 for reply in replies) == [200] * LIMIT + [429]
@@ -162,9 +161,7 @@ def test_a_refused_call_does_not_count(limited: Limited, answering: tuple[str, i
     assert get(answering, limited).status == 200
 
 
-def test_a_key_that_nobody_checked_does_not_make_another_caller(
-    limited: Limited, answering: tuple[str, int]
-) -> None:
+def test_a_key_that_nobody_checked_does_not_make_another_caller(limited: Limited, answering: tuple[str, int]) -> None:
     replies = [get(answering, limited, x_api_key=f"made-up-{number}").status for number in range(LIMIT + 1)]
     assert replies == [200] * LIMIT + [429]
 
@@ -222,10 +219,10 @@ def table() -> Iterator[str]:
         class Service(BaseHTTPRequestHandler):
             """Passes an update on to the stand-in."""
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class names it
+            def log_message(self, format: str, *args: Any) -> None:
                 """Says nothing."""
 
-            def do_POST(self) -> None:  # noqa: N802 - the base class names it
+            def do_POST(self) -> None:
                 """One UpdateItem."""
                 asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
                 try:

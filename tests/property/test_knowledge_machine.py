@@ -1,10 +1,9 @@
-"""Whatever happens in whatever order, on either backend: nothing stale, altered or unreviewed gets in, nothing is lost."""
+"""In whatever order, on either backend: nothing stale, altered or unreviewed gets in, and nothing is lost."""
 
 from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.fakes.knowledge import (
     AwsBackend,
     Backend,
     Desk,
+    During,
     FolderBackend,
     Grave,
     Killed,
@@ -47,19 +47,6 @@ class Known:
     status: ProposalStatus = PENDING
     fresh_acceptances: int = 0
     accepted: dict[str, Any] = field(default_factory=dict)
-
-
-class During:
-    """Runs something at the n-th write of a store, as another process would."""
-
-    def __init__(self, at: int, happens: Callable[[], None]) -> None:
-        self.at, self.happens, self.writes = at, happens, 0
-
-    def around(self, write: Callable[[], Any]) -> Any:
-        self.writes += 1
-        if self.writes == self.at:
-            self.happens()
-        return write()
 
 
 class KnowledgeMachine(RuleBasedStateMachine):
@@ -195,7 +182,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
         fresh = {number: self._fresh(number) for number in (first, second)}
         inner: list[Response] = []
         during = During(write, lambda: inner.append(self._decide(op, second)))
-        service = KnowledgeService(mortal(self.backend.open(), during))  # type: ignore[arg-type]
+        service = KnowledgeService(mortal(self.backend.open(), during))
         outer = service.answer(self.desk.request(self._decision("accept", first)), OPERATOR)
         if not inner:
             self._told("accept", first, fresh[first], outer)
@@ -293,7 +280,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
 
 def test_a_workspace_in_a_folder_survives_everything(tmp_path: Path) -> None:
     numbers = itertools.count()
-    run_state_machine_as_test(
+    run_state_machine_as_test(  # type: ignore[arg-type] - it takes any factory
         lambda: KnowledgeMachine(FolderBackend(tmp_path / str(next(numbers)))),
         settings=settings(SETTINGS, max_examples=40),
     )
@@ -302,7 +289,7 @@ def test_a_workspace_in_a_folder_survives_everything(tmp_path: Path) -> None:
 def test_a_workspace_on_aws_survives_everything() -> None:
     numbers = itertools.count()
     with aws_services() as (s3, dynamodb):
-        run_state_machine_as_test(
+        run_state_machine_as_test(  # type: ignore[arg-type] - it takes any factory
             lambda: KnowledgeMachine(AwsBackend(s3, dynamodb, f"kb-{next(numbers)}")),
             settings=settings(SETTINGS, max_examples=8),
         )

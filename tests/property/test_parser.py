@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -130,7 +131,7 @@ def test_every_heading_points_at_its_heading(body: str) -> None:
 def test_sections_nest_and_their_slugs_differ(body: str) -> None:
     headings = outline(body).headings
     assert [heading.start for heading in headings] == sorted(heading.start for heading in headings)
-    for first, second in zip(headings, headings[1:], strict=False):
+    for first, second in pairwise(headings):
         assert first.end <= len(body)
         assert second.start < first.end or first.end == second.start
     slugs = [heading.slug for heading in headings]

@@ -17,9 +17,9 @@ from lamina.receipts.use import Consumer, ConsumerKind, Relation, mint_use
 from lamina.receipts.verify import Claim, Outcome, Verification, verify
 from lamina.receipts.visibility import VisibilityReference
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=20)
+texts = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=20)
 digests = st.binary(max_size=8).map(lambda content: hashlib.sha256(content).hexdigest())
-scores = st.floats(allow_nan=False, allow_infinity=False)
+scores = st.floats(-(2**53) + 1, 2**53 - 1)
 scalars = st.none() | st.booleans() | st.integers(-(2**53) + 1, 2**53 - 1) | scores | texts
 REPORT = b"We boiled it.\n"
 
@@ -61,7 +61,7 @@ def records(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
             digest=hashlib.sha256(content).hexdigest(), count=len(documents), location="receipts/visible/x.json"
         ),
         results,
-        digest_of_visible={one["id"]: one["digest"] for one in documents}.get,
+        digest_of_visible=lambda name: next((str(one["digest"]) for one in documents if one["id"] == name), None),
         created_at="2026-03-04T05:06:07.089Z",
     )
     return snapshot, receipt

@@ -7,6 +7,7 @@ from tests.corpora import page
 
 from lamina.contract.ports import SkippedFile, SourceFile
 from lamina.corpus.config import parse_settings
+from lamina.corpus.document import Document, parse
 from lamina.index.build import Edition, build, config_digest
 from lamina.index.parsed import ParseCache
 from lamina.index.snapshot import Origin, Snapshot
@@ -106,22 +107,20 @@ def test_what_is_wrong_with_a_document_is_told_and_the_document_is_there() -> No
 
 def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     files: Files = {"a.md": "# A\n", "b.md": "# B\n"}
+    changed: Files = {**files, "b.md": "# Changed\n", "c.md": "# C\n"}
     _, cache = build([edition(Origin.BASELINE, files)])
-    remembered = ParseCache.from_data(cache.to_data())
+    expected = built(changed).to_data()
     parsed: list[str] = []
 
-    def spy(path: str, content: bytes) -> object:
+    def spy(path: str, content: bytes) -> Document:
         parsed.append(path)
-        return original(path, content)
+        return parse(path, content)
 
-    import lamina.index.build as module
-
-    original = module.parse
-    monkeypatch.setattr(module, "parse", spy)
-    snapshot, _ = build([edition(Origin.BASELINE, {**files, "b.md": "# Changed\n", "c.md": "# C\n"})], remembered)
+    monkeypatch.setattr("lamina.index.build.parse", spy)
+    snapshot, _ = build([edition(Origin.BASELINE, changed)], ParseCache.from_data(cache.to_data()))
     assert parsed == ["b.md", "c.md"]
     assert snapshot.titles == ["A", "Changed", "C"]
-    assert snapshot.to_data() == build([edition(Origin.BASELINE, {"c.md": "# C\n", "b.md": "# Changed\n", "a.md": "# A\n"})])[0].to_data()
+    assert expected == snapshot.to_data()
 
 
 def test_progress_is_told_of_every_file() -> None:

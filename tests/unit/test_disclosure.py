@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from lamina.contract.disclosure import CAPS, DOCUMENT_FLAGS, LIST_FLAGS, Flag, cap_for, check_limit, check_permitted, ordered
+from lamina.contract.disclosure import (
+    CAPS,
+    DOCUMENT_FLAGS,
+    LIST_FLAGS,
+    Flag,
+    cap_for,
+    check_limit,
+    check_permitted,
+    ordered,
+)
 from lamina.contract.errors import LaminaError
 
 

@@ -42,7 +42,17 @@ def test_a_title_comes_from_frontmatter_then_the_h1_then_the_file(
 
 @pytest.mark.parametrize(
     ("value", "tier"),
-    [(2, (2,)), ("2", (2,)), (" 2 ", (2,)), (0, (0,)), ([1, "3"], (1, 3)), ("two", ()), (True, ()), (None, ()), (2.5, ())],
+    [
+        (2, (2,)),
+        ("2", (2,)),
+        (" 2 ", (2,)),
+        (0, (0,)),
+        ([1, "3"], (1, 3)),
+        ("two", ()),
+        (True, ()),
+        (None, ()),
+        (2.5, ()),
+    ],
 )
 def test_a_tier_is_a_number_however_it_is_written(value: Any, tier: tuple[int, ...]) -> None:
     assert document(tier=value).tier == tier

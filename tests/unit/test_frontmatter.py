@@ -112,8 +112,12 @@ def test_what_is_no_mapping_is_told(yaml: str) -> None:
     assert split(block(yaml)).problems == ("frontmatter is not a mapping",)
 
 
-BOMB = "a: &a [x, x]\n" + "\n".join(f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]" for a, b in zip("abcdefghi", "bcdefghij", strict=True))
-MERGES = "a: &a {" + ", ".join(f"k{n}: 1" for n in range(500)) + "}\n" + "\n".join(f"m{n}: {{<<: *a}}" for n in range(500))
+BOMB = "a: &a [x, x]\n" + "\n".join(
+    f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]" for a, b in zip("abcdefghi", "bcdefghij", strict=True)
+)
+MERGES = (
+    "a: &a {" + ", ".join(f"k{n}: 1" for n in range(500)) + "}\n" + "\n".join(f"m{n}: {{<<: *a}}" for n in range(500))
+)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from lamina.contract.tokens import TOKENIZER_NAMES, count_tokens
 from lamina.knowledge.passage import cut
 from lamina.knowledge.protocol import ErrorCode
 from lamina.knowledge.service import KnowledgeService
+from lamina.runtime.knowledge_wiring import open_service
+from lamina.runtime.settings import Settings
 
 PARAGRAPH = "The reservoir is measured every hour, and the gauge reports its level.\n"
 LONG = "".join(f"## Part {n}\n\n{PARAGRAPH * 4}\n" for n in range(30))
@@ -229,3 +231,21 @@ def test_a_workspace_is_known_by_the_link_that_leads_to_it(desk: Desk, tmp_path:
     linked = KnowledgeService(FolderBackend(link).open())
     assert linked.answer(desk.request({"op": "describe"}, root=str(link)), AGENT).ok
     assert linked.answer(desk.request({"op": "describe"}, root=desk.root), AGENT).ok
+
+
+def test_the_next_process_finds_the_index_kept_and_trusts_no_other(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.initialise()
+    query = desk.request({"op": "query", "query": "database", "limit": 16})
+    first = open_service(desk.root, Settings.of({})).answer(query, AGENT)
+    assert first.ok
+    with monkeypatch.context() as patched:
+        patched.setattr("lamina.knowledge.service.index_of", None)
+        assert open_service(desk.root, Settings.of({})).answer(query, AGENT) == first
+    kept = Path(desk.root) / ".lamina/knowledge/objects/index/snapshot"
+    kept.write_bytes(kept.read_bytes()[:-1] + b"\0")
+    assert open_service(desk.root, Settings.of({})).answer(query, AGENT) == first
+    desk.result(desk.decision("accept", desk.propose()))
+    again = desk.request({"op": "query", "query": "third", "limit": 16})
+    found = open_service(desk.root, Settings.of({})).answer(again, AGENT).result
+    assert found is not None
+    assert len(found["passages"]) == 1

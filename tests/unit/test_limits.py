@@ -45,9 +45,7 @@ class BrokenCounter:
         raise StoreUnavailable("no answer")
 
 
-def limit_at(
-    now: list[float], counter: MemoryCounter, *, per_minute: int = 2, version: str = "1"
-) -> BodyLimit:
+def limit_at(now: list[float], counter: MemoryCounter, *, per_minute: int = 2, version: str = "1") -> BodyLimit:
     return BodyLimit(lambda: counter, per_minute, version, wall_clock=lambda: now[0])
 
 

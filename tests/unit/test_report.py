@@ -13,7 +13,9 @@ import pytest
 from tests.fakes.records import record, write_records
 
 from lamina.runtime.http_event import HttpRequest
-from lamina.runtime.telemetry_report import Reports, respond
+from lamina.runtime.settings import Settings
+from lamina.runtime.telemetry_report import Reports, respond, scheduled
+from lamina.runtime.wiring import compose
 from lamina.stores.folder import FolderStore
 from lamina.telemetry.figures import Period, Report, Span, Verdict
 from lamina.telemetry.record import Record
@@ -78,9 +80,7 @@ def test_a_failed_call_is_not_compared_with_the_older_shape() -> None:
 
 
 def test_private_knowledge_bases_are_left_out_wherever_they_would_show() -> None:
-    secret = record(
-        knowledge_base_url="vault", consumer_label="insider", document_uri="vault://plan", private=True
-    )
+    secret = record(knowledge_base_url="vault", consumer_label="insider", document_uri="vault://plan", private=True)
     public_then = record(knowledge_base_url="closed", consumer_label="insider", document_uri="closed://plan")
     report = report_of(secret, public_then, record(), hidden=["closed"])
     text = json.dumps(report.fields())
@@ -266,3 +266,23 @@ def test_on_ones_own_machine_the_running_day_is_reported(tmp_path: Path) -> None
     write_records(tmp_path, MONDAY, 20, seed=3)
     made = reports(tmp_path, on_demand=True, now=datetime(2026, 11, 23, 23, 59, tzinfo=UTC))
     assert json.loads(respond(asked(format="json"), made).text)["records"] == 20
+
+
+def test_the_schedule_leaves_a_record_of_what_it_did_and_of_what_it_could_not_do(tmp_path: Path) -> None:
+    made, runtime = reports(tmp_path), compose(Settings.of({"LAMINA_DATA": str(tmp_path / "data")}))
+    assert scheduled({"period": "day"}, runtime, made)["written"]
+    with pytest.raises(ValueError, match="month"):
+        scheduled({"period": "month"}, runtime, made)
+    (tmp_path / "store" / "reports" / "week").write_text("in the way")
+    with pytest.raises(ValueError, match="file and folder"):
+        scheduled({"period": "week"}, runtime, made)
+    lines = [
+        json.loads(line)
+        for path in (tmp_path / "data" / "telemetry").rglob("*.jsonl")
+        for line in path.read_text("utf-8").splitlines()
+    ]
+    assert [(one["action"], one["status"], one["error_code"]) for one in lines] == [
+        ("telemetry_report", "FOUND", None),
+        ("telemetry_report", "ERROR", "INTERNAL_ERROR"),
+        ("telemetry_report", "ERROR", "INTERNAL_ERROR"),
+    ]

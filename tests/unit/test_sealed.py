@@ -126,7 +126,9 @@ def test_only_plain_data_can_be_sealed(tmp_path: Path) -> None:
             sealed({"value": value})
 
 
-@pytest.mark.parametrize("payload", [b"", b"\x80", b"nonsense", pickle.dumps([1]), pickle.dumps("text"), b"\x80\x05Pid\n."])
+@pytest.mark.parametrize(
+    "payload", [b"", b"\x80", b"nonsense", pickle.dumps([1]), pickle.dumps("text"), b"\x80\x05Pid\n."]
+)
 def test_a_signed_payload_that_is_no_mapping_is_refused(payload: bytes) -> None:
     with pytest.raises(SnapshotRefused):
         unseal(forged(payload), KEY, kind="snapshot")

@@ -352,14 +352,13 @@ def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str
             "input", f"input and {main} differ. They are one parameter: send {main} alone."
         )
     value = older if value in (None, "") else value
-    if isinstance(value, str):
-        if len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:
-            raise LaminaError(
-                "REQUEST_TOO_LARGE",
-                f"{main} is over {MAX_MAIN_ARGUMENT_BYTES} bytes. Send less text.",
-                parameter=main,
-                max_bytes=MAX_MAIN_ARGUMENT_BYTES,
-            )
+    if isinstance(value, str) and len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:
+        raise LaminaError(
+            "REQUEST_TOO_LARGE",
+            f"{main} is over {MAX_MAIN_ARGUMENT_BYTES} bytes. Send less text.",
+            parameter=main,
+            max_bytes=MAX_MAIN_ARGUMENT_BYTES,
+        )
     if value is None or value == [] or (isinstance(value, str) and not value.replace("\x00", " ").strip()):
         raise LaminaError("EMPTY_QUERY", f"{main} is empty. Send some text in {main!r}.", parameter=main)
     return {**given, main: value}

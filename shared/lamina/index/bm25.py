@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,34 @@ SATURATION: Final = 1.8
 LENGTH_NORMALISATION: Final = 0.75
 """b: how much a long document must repeat a term to count the same, 0 to 1."""
 
+MOST_REMEMBERED: Final = 2_000_000
+"""Postings kept for later queries of a scope, about 25 MB."""
+REMEMBERED_AT_LEAST: Final = 64
+"""What a kept name costs beside its postings."""
+
 Contribution = tuple[NDArray[np.int32], NDArray[np.float64]]
 """Distinct document numbers, and what one term gives to each."""
+
+
+class Memory:
+    """What a scope keeps of earlier queries, by name, within `MOST_REMEMBERED` postings; emptied when full."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] = {}
+        self._postings = 0
+
+    def get(self, name: str) -> Any | None:
+        """What was kept under this name."""
+        return self._kept.get(name)
+
+    def keep(self, name: str, value: Any, postings: int) -> None:
+        """Keeps a value that stands for so many postings."""
+        cost = postings + REMEMBERED_AT_LEAST
+        if self._postings + cost > MOST_REMEMBERED:
+            self._kept, self._postings = {}, 0
+        if cost <= MOST_REMEMBERED:
+            self._kept[name] = value
+            self._postings += cost
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +58,7 @@ class ScopeStatistics:
     average_length: float
     norm: NDArray[np.float64]
     head_norm: NDArray[np.float64]
+    memory: Memory = field(default_factory=Memory, compare=False, repr=False)
 
     @staticmethod
     def of(
@@ -72,11 +99,12 @@ def add_up(contributions: Sequence[Contribution], count: int) -> Contribution:
 
     Costs the length of the contributions where they are few, `count` (all documents) at most beside that.
     """
-    total = sum(len(documents) for documents, _ in contributions)
-    if total == 0:
+    contributions = [one for one in contributions if len(one[0])]
+    if not contributions:
         return np.zeros(0, dtype=np.int32), np.zeros(0)
     if len(contributions) == 1:
         return contributions[0]
+    total = sum(len(documents) for documents, _ in contributions)
     if total * 8 < count:
         return _add_up_few(contributions)
     dense = np.zeros(count)

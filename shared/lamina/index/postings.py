@@ -16,6 +16,7 @@ from lamina.corpus.document import Document
 from lamina.index.bm25 import ScopeStatistics
 from lamina.index.fields import HEAD_FIELDS, field_texts
 from lamina.index.packing import joined, packed, unpacked
+from lamina.index.stopwords import STOP_WORDS
 from lamina.index.terms import HEAD_MARK, terms_of, words
 from lamina.index.vocabulary import KnownWords
 
@@ -48,7 +49,12 @@ def term_counts(everywhere: Mapping[str, int], head: Mapping[str, int]) -> TermC
                 counts[mark + term] += occurrences
     frequencies = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     packed_frequencies = np.minimum(frequencies, HIGHEST_FREQUENCY).astype("<u2").tobytes()
-    return "\n".join(counts), packed_frequencies, sum(everywhere.values()), sum(head.values())
+    return "\n".join(counts), packed_frequencies, _length(everywhere), _length(head)
+
+
+def _length(names: Mapping[str, int]) -> int:
+    """Words that say something: how many others a text strings together says nothing of its subject."""
+    return sum(occurrences for name, occurrences in names.items() if name not in STOP_WORDS)
 
 
 @dataclass(frozen=True)

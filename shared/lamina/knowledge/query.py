@@ -39,7 +39,7 @@ class WorkspaceIndex:
 
     snapshot: Snapshot
     facts: tuple[FactName, ...]
-    cache: ParseCache = field(repr=False)
+    cache: ParseCache | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,12 @@ def index_of(files: WorkspaceFiles, manifest: Digests, digest: str, cache: Parse
     sealed = tuple(SourceFile(path, files.contents[path]) for path in manifest)
     edition = Edition(Origin.BASELINE, digest[:SHORT_DIGEST], sealed, files.settings)
     snapshot, fresh = build([edition], cache)
-    facts = tuple(fact_of(path, str(snapshot.kind[number])) for number, path in enumerate(snapshot.paths))
-    return WorkspaceIndex(snapshot, facts, fresh)
+    return WorkspaceIndex(snapshot, facts_of(snapshot), fresh)
+
+
+def facts_of(snapshot: Snapshot) -> tuple[FactName, ...]:
+    """The identity of each document."""
+    return tuple(fact_of(path, str(snapshot.kind[number])) for number, path in enumerate(snapshot.paths))
 
 
 def fact_of(path: str, kind: str) -> FactName:

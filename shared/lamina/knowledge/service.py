@@ -17,6 +17,7 @@ from lamina.contract.ports import ProposalStatus, SourceUnavailable, StoreUnavai
 from lamina.knowledge import proposals
 from lamina.knowledge.descriptor import describe
 from lamina.knowledge.display import CitedSource, cited_sources
+from lamina.knowledge.kept import KeptIndex
 from lamina.knowledge.note import note_path
 from lamina.knowledge.proposals import Reviewed, reviewed
 from lamina.knowledge.protocol import (
@@ -81,6 +82,7 @@ class KnowledgeService:
 
     workspace: Workspace
     build: str = "local"
+    kept: KeptIndex | None = None
     most_waiting: int = MOST_WAITING
     clock: Callable[[], float] = time.monotonic
     log_tracebacks: bool = False
@@ -207,10 +209,19 @@ class KnowledgeService:
 
     def _indexed(self, files: WorkspaceFiles, manifest: Digests, basis: Basis) -> WorkspaceIndex:
         key = (basis.manifest, basis.policy)
+        # A workspace that is not initialised is only read.
+        kept = None if basis.partial else self.kept
         with self._indexing:
             if self._index is None or self._index[0] != key:
-                cache = None if self._index is None else self._index[1].cache
-                self._index = (key, index_of(files, manifest, basis.manifest, cache))
+                index = None if kept is None else kept.find(*key)
+                if index is None:
+                    cache = None if self._index is None else self._index[1].cache
+                    if cache is None and kept is not None:
+                        cache = kept.parsed()
+                    index = index_of(files, manifest, basis.manifest, cache)
+                    if kept is not None:
+                        kept.keep(index, *key)
+                self._index = (key, index)
             return self._index[1]
 
     def _propose(self, operation: Propose, standing: Standing, caller: KnowledgeCaller) -> dict[str, Any]:

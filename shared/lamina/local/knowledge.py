@@ -28,7 +28,7 @@ from lamina.knowledge.workspace import Standing
 from lamina.local.deployment import DeploymentError
 from lamina.local.knowledge_view import decided_text, pending_text, safe, shown_text, shown_value
 from lamina.runtime.http_event import parse_json
-from lamina.runtime.knowledge_wiring import ROOT_VARIABLE, TABLE_VARIABLE, open_workspace
+from lamina.runtime.knowledge_wiring import ROOT_VARIABLE, TABLE_VARIABLE, open_service
 from lamina.runtime.settings import Settings
 from lamina.sources.address import AddressError
 
@@ -103,7 +103,7 @@ def _service(arguments: argparse.Namespace) -> KnowledgeService:
     table = getattr(arguments, "table", None) or os.environ.get(TABLE_VARIABLE)
     settings = Settings.of(os.environ)
     try:
-        return KnowledgeService(open_workspace(root, settings, table), build=settings.version)
+        return open_service(root, settings, table)
     except (AddressError, ValueError) as error:
         raise DeploymentError(f"{root} is no workspace: {error}") from error
 

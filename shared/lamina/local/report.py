@@ -77,7 +77,8 @@ def _grid(table: Table) -> Grid:
     for at, head in enumerate(table.heads):
         grid.add_column(head, justify="left" if at < table.labels else "right", overflow="fold")
     for row in table.rows:
-        grid.add_row(*map(Text, row))
+        if any(cell != "0" for cell in row[table.labels :]):  # hours without a call would fill the screen
+            grid.add_row(*map(Text, row))
     return grid
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -27,7 +28,7 @@ FORM_WEIGHT: Final = 0.5
 """What the exact form of a word counts beside its stem."""
 HEAD_WEIGHT: Final = 0.35
 """What a word in the head of a document (title, path, tags) counts beside the same word anywhere in it."""
-PART_WEIGHT: Final = 0.5
+PART_WEIGHT: Final = 0.25
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
 MOST_COMPLETIONS: Final = 64
 """Terms that an unfinished word may stand for."""
@@ -45,50 +46,28 @@ class Row:
     frequencies: NDArray[np.float64]
     idf: float
 
-    @property
-    def found(self) -> bool:
-        """Whether any document of the scope holds the term."""
-        return len(self.documents) > 0
-
-    def at_most(self, idf: float) -> Row:
-        """The same row, counting no more than this IDF."""
-        return Row(self.documents, self.frequencies, min(self.idf, idf))
-
-    def score(self, norm: NDArray[np.float64], weight: float) -> Contribution:
-        """What the term gives to each document that holds it; `norm` has one entry a document."""
-        return self.documents, saturated(self.frequencies, norm[self.documents]) * (weight * self.idf)
-
-
-NO_ROW: Final = Row(np.zeros(0, dtype=np.int32), np.zeros(0), 0.0)
+    def impact(self, norm: NDArray[np.float64], weight: float) -> NDArray[np.float64]:
+        """What the term gives to each of its documents; `norm` has one entry a document of the index."""
+        return saturated(self.frequencies, norm[self.documents]) * (weight * self.idf)
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a scope holds of one name, anywhere and in the heads of documents.
-
-    Each is the row of its stem and of its exact form, which is None where the stem is the form.
-    """
+    """What a scope holds of one name: the documents that hold its stem, and what it gives to each of them."""
 
     name: str
-    stemmed: Row
-    form: Row | None
-    head_stemmed: Row
-    head_form: Row | None
+    documents: NDArray[np.int32]
+    impact: NDArray[np.float64]
+    idf: float
 
-    def scores(self, statistics: ScopeStatistics, weight: float) -> Iterator[Contribution]:
-        """What the name gives to each document: an exact form more than its stem alone, the head once more."""
-        yield from _scores(self.stemmed, self.form, statistics.norm, weight)
-        if self.head_stemmed.found:
-            yield from _scores(self.head_stemmed, self.head_form, statistics.head_norm, weight * HEAD_WEIGHT)
+    @property
+    def found(self) -> bool:
+        """Whether any document of the scope holds the name's stem."""
+        return len(self.documents) > 0
 
-
-def _scores(stemmed: Row, form: Row | None, norm: NDArray[np.float64], weight: float) -> Iterator[Contribution]:
-    if form is None:
-        yield stemmed.score(norm, weight * (1 + FORM_WEIGHT))
-        return
-    yield stemmed.score(norm, weight)
-    if form.found:
-        yield form.score(norm, weight * FORM_WEIGHT)
+    def times(self, weight: float) -> Contribution:
+        """What the name gives to each document, by its weight in the query."""
+        return self.documents, self.impact * weight
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,38 +86,35 @@ class Evidence:
     @property
     def found(self) -> bool:
         """Whether anything of the word occurs in the scope."""
-        return self.whole.stemmed.found or any(part.stemmed.found for part in self.parts)
+        return self.whole.found or any(part.found for part in self.parts)
 
     @property
     def weight(self) -> float:
         """The word's share in the query: the IDF of its parts, or its own where it has none."""
-        idf = sum(part.stemmed.idf for part in self.parts) if self.parts else self.whole.stemmed.idf
+        idf = sum(part.idf for part in self.parts) if self.parts else self.whole.idf
         return idf * self.word.telling
 
-    def scores(self, statistics: ScopeStatistics) -> Iterator[Contribution]:
-        """What the word gives to each document that holds its whole or a part."""
+    def scores(self) -> Iterator[Contribution]:
+        """What the word gives to each document that holds its whole, a part or a synonym."""
         times = self.word.times * self.word.telling
-        if self.whole.stemmed.found:
-            yield from self.whole.scores(statistics, times)
-        part_weight = times * PART_WEIGHT if self.whole.stemmed.found else times
-        for part in self.parts:
-            if part.stemmed.found:
-                yield from part.scores(statistics, part_weight)
-        for synonym in self.synonyms:
-            yield from synonym.scores(statistics, times * SYNONYM_WEIGHT)
+        part_weight = times * PART_WEIGHT if self.whole.found else times
+        synonym_weight = times * SYNONYM_WEIGHT
+        yield self.whole.times(times)
+        yield from (part.times(part_weight) for part in self.parts)
+        yield from (synonym.times(synonym_weight) for synonym in self.synonyms)
 
     def held(self, count: int) -> Contribution:
         """How much of the word's weight each document holds; the whole holds its parts."""
         weight = self.weight
-        given = [_evenly(part.stemmed, part.stemmed.idf * self.word.telling) for part in self.parts]
-        given.append(_evenly(self.whole.stemmed, weight))
-        given += [_evenly(synonym.stemmed, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
-        documents, held = add_up([one for one in given if len(one[0])], count)
+        given = [_evenly(part, part.idf * self.word.telling) for part in self.parts]
+        given.append(_evenly(self.whole, weight))
+        given += [_evenly(synonym, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
+        documents, held = add_up(given, count)
         return documents, np.minimum(held, weight) * self.trust
 
 
-def _evenly(row: Row, value: float) -> Contribution:
-    return row.documents, np.broadcast_to(np.float64(value), len(row.documents))
+def _evenly(leaf: Leaf, value: float) -> Contribution:
+    return leaf.documents, np.broadcast_to(np.float64(value), len(leaf.documents))
 
 
 def evidence_of(word: QueryWord, postings: Postings, statistics: ScopeStatistics) -> Evidence:
@@ -148,26 +124,49 @@ def evidence_of(word: QueryWord, postings: Postings, statistics: ScopeStatistics
     return Evidence(word, whole, parts, tuple(_synonyms(whole, postings, statistics)))
 
 
-def _synonyms(leaf: Leaf, postings: Postings, statistics: ScopeStatistics) -> Iterator[Leaf]:
-    """Synonyms that occur in the scope, none of them rarer than the word itself."""
-    for term in SYNONYMS.get(stem(leaf.name), ()):
-        row = row_of([term], postings, statistics)
-        if row.found:
-            head = row_of([HEAD_MARK + term], postings, statistics)
-            yield Leaf(term, row.at_most(leaf.stemmed.idf), NO_ROW, head.at_most(leaf.head_stemmed.idf), NO_ROW)
-
-
 def leaf_of(name: str, postings: Postings, statistics: ScopeStatistics) -> Leaf:
-    """Looks one name up in a scope."""
+    """Looks one name up in a scope: its stem, more for its exact form, and once more for the head."""
+    known: Leaf | None = statistics.memory.get(name)
+    if known is not None:
+        return known
+    leaf = _leaf(name, name, postings, statistics)
+    statistics.memory.keep(name, leaf, len(leaf.documents))
+    return leaf
 
-    def row(term: str) -> Row:
-        return row_of([term], postings, statistics)
 
-    stemmed = stem(name)
-    if stemmed == name:
-        return Leaf(name, row(stemmed), None, row(HEAD_MARK + stemmed), None)
-    form = FORM_MARK + name
-    return Leaf(name, row(stemmed), row(form), row(HEAD_MARK + stemmed), row(HEAD_MARK + form))
+def _synonyms(leaf: Leaf, postings: Postings, statistics: ScopeStatistics) -> Iterator[Leaf]:
+    """Synonyms that occur in the scope, none of them telling more than the word itself."""
+    for term in SYNONYMS.get(stem(leaf.name), ()):
+        key = f"{leaf.name} {term}"
+        synonym: Leaf | None = statistics.memory.get(key)
+        if synonym is None:
+            synonym = _leaf(term, None, postings, statistics, leaf.idf)
+            statistics.memory.keep(key, synonym, len(synonym.documents))
+        if synonym.found:
+            yield synonym
+
+
+def _leaf(name: str, form: str | None, postings: Postings, statistics: ScopeStatistics, most: float = math.inf) -> Leaf:
+    """A leaf by its stem, with what the exact `form` (None: any form) adds; IDFs count at `most` so much."""
+    stemmed = stem(name) if form is not None else name
+    rows = []
+    for mark, norm, weight in (("", statistics.norm, 1.0), (HEAD_MARK, statistics.head_norm, HEAD_WEIGHT)):
+        same = form == stemmed
+        rows.append((row_of([mark + stemmed], postings, statistics), norm, weight * (1 + FORM_WEIGHT * same)))
+        if form is not None and not same:
+            exact = row_of([mark + FORM_MARK + form], postings, statistics)
+            rows.append((exact, norm, weight * FORM_WEIGHT))
+    return _joined(name, [(replace(row, idf=min(row.idf, most)), norm, weight) for row, norm, weight in rows])
+
+
+def _joined(name: str, rows: Sequence[tuple[Row, NDArray[np.float64], float]]) -> Leaf:
+    """One leaf of weighted rows; the documents of the first hold those of all others."""
+    first, norm, weight = rows[0]
+    impact = first.impact(norm, weight)
+    for row, norm, weight in rows[1:]:
+        if len(row.documents):
+            impact[np.searchsorted(first.documents, row.documents)] += row.impact(norm, weight)
+    return Leaf(name, first.documents, impact, first.idf)
 
 
 def row_of(terms: Sequence[str], postings: Postings, statistics: ScopeStatistics) -> Row:
@@ -186,7 +185,8 @@ def completed(evidence: Evidence, postings: Postings, statistics: ScopeStatistic
         return evidence
     row = row_of(terms[:MOST_COMPLETIONS], postings, statistics)
     head = row_of([HEAD_MARK + term for term in terms[:MOST_COMPLETIONS]], postings, statistics)
-    return Evidence(evidence.word, Leaf(start, row, None, head, None), ())
+    rows = [(row, statistics.norm, 1 + FORM_WEIGHT), (head, statistics.head_norm, HEAD_WEIGHT)]
+    return Evidence(evidence.word, _joined(start, rows), ())
 
 
 def unknown_spelling(evidence: Evidence, postings: Postings, statistics: ScopeStatistics) -> Evidence:

@@ -53,7 +53,7 @@ def rank(
     """
     question = read(query, prefix=prefix)
     evidence = _evidence(question, postings, statistics)
-    contributions = [given for each in evidence for given in each.scores(statistics)]
+    contributions = [given for each in evidence for given in each.scores()]
     documents, scores = add_up(contributions, postings.count)
     coverage = _coverage(evidence, postings.count)
     documents, scores, coverage = _ordered(documents, scores, coverage)

@@ -14,7 +14,9 @@ from lamina.index.terms import Word, fold, sequence, words
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
 MOST_PHRASES: Final = 8
-COMMON_WORD_WEIGHT: Final = 0.4
+LONGEST_SEARCH: Final = 16
+"""Words of a query in which quotation marks ask for a phrase; a longer text that holds some is prose."""
+COMMON_WORD_WEIGHT: Final = 0.5
 """What a word of every subject counts, by what its rarity says."""
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')
@@ -64,7 +66,7 @@ def read(text: str, *, prefix: bool = False) -> Query:
         text=text,
         words=tuple(_query_word(w, times[w.whole]) for w in firsts.values()),
         sequence=tuple(sequence(telling[:MOST_WORDS])),
-        phrases=_phrases(text),
+        phrases=_phrases(text) if len(every) <= LONGEST_SEARCH else (),
         unfinished=_unfinished(text, every) if prefix else None,
     )
 

@@ -41,9 +41,9 @@ def needles_of(evidence: Sequence[Evidence]) -> Needles:
         if each.parts:
             weights[each.word.surface.casefold()] = each.weight
         for leaf in each.parts or (each.whole,):
-            weights.setdefault(_beginning(leaf.name), leaf.stemmed.idf * each.word.telling)
+            weights.setdefault(_beginning(leaf.name), leaf.idf * each.word.telling)
         for synonym in each.synonyms:
-            weights.setdefault(_beginning(synonym.name), synonym.stemmed.idf / 4)
+            weights.setdefault(_beginning(synonym.name), synonym.idf / 4)
     heaviest = sorted(weights.items(), key=lambda needle: (-needle[1], needle[0]))
     return tuple(heaviest[:MOST_NEEDLES])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal, Self
 
@@ -16,6 +15,8 @@ RECEIPT_SCHEMA: Literal["lamina.retrieval-receipt/1"] = "lamina.retrieval-receip
 LONGEST_NAME = 256
 MOST_ATTRIBUTES, LONGEST_ATTRIBUTE = 32, 512
 MOST_EVIDENCE, LONGEST_EVIDENCE = 64, 2_048
+# Beyond it a whole number and its neighbours are one number in JSON's doubles, so a change could go unseen.
+LARGEST_NUMBER = 2**53 - 1
 TIMESTAMP_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[.][0-9]{3}Z$"
 _RUN_FORMS = "an object with run_id, its JSON text, or run_id=NAME"
 
@@ -64,7 +65,7 @@ class Result(Fields):
     origin: Origin
     path: str = Field(min_length=1)
     digest: Digest
-    score: float = Field(allow_inf_nan=False)
+    score: float = Field(allow_inf_nan=False, ge=-LARGEST_NUMBER, le=LARGEST_NUMBER)
     snippet: str
     evidence: tuple[Annotated[str, Field(max_length=LONGEST_EVIDENCE)], ...] = Field(
         max_length=MOST_EVIDENCE, strict=False
@@ -74,10 +75,10 @@ class Result(Fields):
     )
 
     @model_validator(mode="after")
-    def _attributes_are_finite(self) -> Self:
+    def _attributes_are_bounded(self) -> Self:
         for name, value in self.attributes.items():
-            if isinstance(value, float) and not math.isfinite(value):
-                raise ValueError(f"attribute {name!r} is not a finite number")
+            if isinstance(value, int | float) and not abs(value) <= LARGEST_NUMBER:  # NaN is not either
+                raise ValueError(f"attribute {name!r} is no number of at most {LARGEST_NUMBER}")
         return self
 
 

@@ -7,8 +7,9 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
+
+from lamina.contract.ports import StoreUnavailable
 
 logger = logging.getLogger(__name__)
 
@@ -23,31 +24,28 @@ class BuildQueue(Protocol):
         """Notes the wish and returns at once."""
 
 
-def _lambda_client() -> Any:
-    from lamina.stores.s3 import make_client
+def _invoke(function: str, payload: bytes) -> None:
+    from lamina.stores.lambda_function import invoke  # botocore is not for a cold start that needs no build
 
-    return make_client("lambda")
+    invoke(function, payload)
 
 
 @dataclass(slots=True)
 class LambdaBuilds:
-    """A queue that is the indexer function, invoked without waiting. `client` gives a botocore Lambda client."""
+    """A queue that is the indexer function, invoked without waiting."""
 
     function: str
-    client: Callable[[], Any] = field(default_factory=lambda: cache(_lambda_client))
+    invoke: Callable[[str, bytes], None] = _invoke
     clock: Callable[[], float] = time.monotonic
     _asked: dict[str | None, float] = field(default_factory=dict)
 
     def ask(self, address: str | None) -> None:
-        """Invokes the indexer, unless this process did so a moment ago. A failure is logged; the next ask tries again."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
+        """Invokes the indexer, unless this process just did. A failure is logged, and the next ask tries again."""
         now = self.clock()
         if now - self._asked.get(address, -ASK_SECONDS) < ASK_SECONDS:
             return
-        payload = json.dumps({"task": "build", "knowledge_base_url": address}).encode()
         try:
-            self.client().invoke(FunctionName=self.function, InvocationType="Event", Payload=payload)
+            self.invoke(self.function, json.dumps({"task": "build", "knowledge_base_url": address}).encode())
             self._asked[address] = now
-        except (BotoCoreError, ClientError) as error:
-            logger.error("the indexer cannot be invoked: %s", type(error).__name__)
+        except StoreUnavailable as error:
+            logger.error("no build is asked for: %s", error)

@@ -13,11 +13,12 @@ from pathlib import Path
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import KnowledgeLedger, NoteFolder, ObjectStore, Source, SourceTree
 from lamina.corpus.config import InvalidSettings, parse_settings
+from lamina.knowledge.kept import KeptIndex
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.feeds import SourceOpener
 from lamina.runtime.settings import Settings
-from lamina.runtime.signing import secret_of
+from lamina.runtime.signing import local_key, secret_of, signing_key_of
 from lamina.sources.address import (
     Address,
     AddressError,
@@ -95,8 +96,23 @@ def wire_knowledge() -> KnowledgeService:
 def compose_knowledge(settings: Settings, environment: Mapping[str, str]) -> KnowledgeService:
     """The service of the workspace that the environment names; locally, by default, of the baseline's folder."""
     root = environment.get(ROOT_VARIABLE) or _default_root(settings)
-    workspace = open_workspace(root, settings, environment.get(TABLE_VARIABLE))
-    return KnowledgeService(workspace, build=settings.version, log_tracebacks=settings.data is not None)
+    return open_service(root, settings, environment.get(TABLE_VARIABLE))
+
+
+def open_service(root: str, settings: Settings, table: str | None = None) -> KnowledgeService:
+    """The service of the workspace at an address. Raises as `open_workspace` does."""
+    workspace = open_workspace(root, settings, table)
+    if isinstance(parse_address(root, allow_folders=True), FolderAddress):
+        state = Path(workspace.root) / STATE
+        signing_key = cache(lambda: local_key(state / "signing.key"))
+    else:
+        signing_key = signing_key_of(settings)
+    return KnowledgeService(
+        workspace,
+        build=settings.version,
+        kept=KeptIndex(workspace.objects, signing_key),
+        log_tracebacks=settings.data is not None,
+    )
 
 
 def open_workspace(root: str, settings: Settings, table: str | None = None) -> Workspace:

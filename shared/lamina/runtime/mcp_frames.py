@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from lamina.runtime.dispatch import Caller
@@ -75,7 +75,7 @@ class Outcome:
     frame: Fields | None
     status: int = 200
     retry_after: int | None = None
-    negotiated: str | None = field(default=None)
+    negotiated: str | None = None
 
 
 def error_frame(error: ProtocolError, identifier: str | int | None) -> Fields:

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import Any
 
 from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact
@@ -112,16 +111,18 @@ def reports_of(runtime: Runtime, *, with_private: bool = False) -> Reports:
 def telemetry_report() -> Handler:
     """The handler of the schedule and of `GET /v1/telemetry`."""
 
-    @cache
-    def reports() -> Reports:
-        return reports_of(wire())
+    held: tuple[Runtime, Reports] | None = None
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+        nonlocal held
         runtime = wire()
+        if held is None or held[0] is not runtime:
+            held = runtime, reports_of(runtime)
+        reports = held[1]
         if "httpMethod" in event:
             request = HttpRequest.of(event)
-            return observed(NAME, request, runtime, lambda: respond(request, reports())).event()
-        return scheduled(event, runtime, reports())
+            return observed(NAME, request, runtime, lambda: respond(request, reports)).event()
+        return scheduled(event, runtime, reports)
 
     return handler
 
@@ -132,17 +133,18 @@ def scheduled(event: Mapping[str, Any], runtime: Runtime, reports: Reports) -> d
     Raises ValueError for another event, and what the store raises, so that the schedule tries again.
     """
     started = runtime.clock()
-    status, code = ERROR, "INTERNAL_ERROR"
+    status: str = ERROR
+    code: str | None = "INTERNAL_ERROR"
     try:
         given = event.get("date")
         day = None if given is None else date.fromisoformat(str(given))
         written = reports.write(Period(str(event.get("period", Period.DAY))), day)
-        status, code = FOUND, ""
+        status, code = FOUND, None
     except StoreUnavailable:
         code = "STORE_UNAVAILABLE"
         raise
     finally:
-        write_bare(runtime, action=NAME, status=status, error_code=code or None, started=started)
+        write_bare(runtime, action=NAME, status=status, error_code=code, started=started)
     return {"written": list(written)}
 
 

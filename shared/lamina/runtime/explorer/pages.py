@@ -16,7 +16,7 @@ from lamina.runtime.wiring import Runtime
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 # Only the page's own script and style; nothing in a document can fetch, frame, post or run.
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY"}
@@ -50,7 +50,7 @@ def _page(status: int, title: str, content: str, headers: dict[str, str] | None 
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{html.escape(title)}</title><link rel="stylesheet" href="explorer.css"></head>'
+        f'<title>{html.escape(title)}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css"></head>'
         f'<body><p><a href="./">Back to the explorer</a></p><main>{content}</main></body></html>'
     )
     return HttpResponse(status, text, "text/html; charset=utf-8", "no-store", {**_HEADERS, **(headers or {})})
@@ -60,4 +60,8 @@ def _rendered(body: str) -> str:
     """CommonMark with tables as HTML; raw HTML stays text, links with other schemes than the web's are none."""
     from markdown_it import MarkdownIt  # only this page renders Markdown
 
-    return str(MarkdownIt("commonmark", {"html": False}).enable("table").disable("image").render(body))
+    markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
+    tokens = markdown.parse(body)
+    for token in tokens:
+        token.attrs.pop("style", None)  # the alignment of a table's column, which the policy refuses
+    return str(markdown.renderer.render(tokens, markdown.options, {}))
