@@ -18,7 +18,7 @@ serve: env ## builds the index of the sample knowledge base and serves the API o
 	$(BIN)/lamina serve
 
 test: env ## runs every test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto
 
 lint: env ## ruff, mypy, import layers, template checks
 	$(BIN)/ruff check .

@@ -280,8 +280,9 @@ class KnowledgeMachine(RuleBasedStateMachine):
 
 def test_a_workspace_in_a_folder_survives_everything(tmp_path: Path) -> None:
     numbers = itertools.count()
-    run_state_machine_as_test(  # type: ignore[arg-type] - it takes any factory
-        lambda: KnowledgeMachine(FolderBackend(tmp_path / str(next(numbers)))),
+    run_state_machine_as_test(
+        # Any factory will do, though only classes are declared.
+        lambda: KnowledgeMachine(FolderBackend(tmp_path / str(next(numbers)))),  # type: ignore[arg-type]
         settings=settings(SETTINGS, max_examples=40),
     )
 
@@ -289,7 +290,8 @@ def test_a_workspace_in_a_folder_survives_everything(tmp_path: Path) -> None:
 def test_a_workspace_on_aws_survives_everything() -> None:
     numbers = itertools.count()
     with aws_services() as (s3, dynamodb):
-        run_state_machine_as_test(  # type: ignore[arg-type] - it takes any factory
-            lambda: KnowledgeMachine(AwsBackend(s3, dynamodb, f"kb-{next(numbers)}")),
+        run_state_machine_as_test(
+            # Any factory will do, though only classes are declared.
+            lambda: KnowledgeMachine(AwsBackend(s3, dynamodb, f"kb-{next(numbers)}")),  # type: ignore[arg-type]
             settings=settings(SETTINGS, max_examples=8),
         )

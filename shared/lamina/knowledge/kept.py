@@ -46,8 +46,8 @@ class KeptIndex:
             self._put(_PARSED, index.cache.to_data(), len(index.cache.entries))
 
     def _put(self, key: str, data: dict[str, Any], documents: int) -> None:
-        sealed = seal(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
         try:
+            sealed = seal(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
             self.objects.replace(key, sealed)
         except StoreUnavailable as error:
             logger.warning("the index of the workspace is not kept: %s", error)

@@ -4,21 +4,28 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 
 from lamina.contract.ids import sha256_hex
-from lamina.contract.ports import KnowledgeLedger, NoteFolder, ObjectStore, Source, SourceTree
+from lamina.contract.ports import (
+    KnowledgeLedger,
+    NoteFolder,
+    ObjectStore,
+    Source,
+    SourceTree,
+    StoreUnavailable,
+)
 from lamina.corpus.config import InvalidSettings, parse_settings
 from lamina.knowledge.kept import KeptIndex
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.feeds import SourceOpener
 from lamina.runtime.settings import Settings
-from lamina.runtime.signing import local_key, secret_of, signing_key_of
+from lamina.runtime.signing import InsecureKey, local_key, secret_of, signing_key_of
 from lamina.sources.address import (
     Address,
     AddressError,
@@ -103,8 +110,7 @@ def open_service(root: str, settings: Settings, table: str | None = None) -> Kno
     """The service of the workspace at an address. Raises as `open_workspace` does."""
     workspace = open_workspace(root, settings, table)
     if isinstance(parse_address(root, allow_folders=True), FolderAddress):
-        state = Path(workspace.root) / STATE
-        signing_key = cache(lambda: local_key(state / "signing.key"))
+        signing_key = _folder_key(Path(workspace.root) / STATE / "signing.key")
     else:
         signing_key = signing_key_of(settings)
     return KnowledgeService(
@@ -126,6 +132,18 @@ def open_workspace(root: str, settings: Settings, table: str | None = None) -> W
     if not table:
         raise ValueError(f"a workspace on AWS needs its table: set {TABLE_VARIABLE}")
     return _aws_workspace(address, settings, table)
+
+
+def _folder_key(path: Path) -> Callable[[], bytes]:
+    """A function that gives a workspace's own key. Raises StoreUnavailable where it is not to be had."""
+
+    def key() -> bytes:
+        try:
+            return local_key(path)
+        except (InsecureKey, OSError) as error:
+            raise StoreUnavailable(f"no key to keep the index with: {type(error).__name__}") from error
+
+    return cache(key)
 
 
 def _default_root(settings: Settings) -> str:
