@@ -82,7 +82,8 @@ class Mcp:
         if not ACTIONS[action].is_tool:
             raise Unsendable(f"{action} is no tool")
         name = action if action == "brief" else f"oddkit_{action}"
-        frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": dict(arguments)}}
+        tool = {"name": name, "arguments": dict(arguments)}
+        frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
         answer = exchange(self.address, deployed, "POST", "/mcp", json.dumps(frame).encode()).envelope
         envelope = json.loads(answer["result"]["content"][0]["text"])["result"]
         return Reply(envelope, compact(envelope))

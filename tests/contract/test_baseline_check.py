@@ -12,7 +12,7 @@ from tests.doors import DOORS
 from lamina.actions.baseline_check import RESULT_SCHEMA
 from lamina.governance.manifest import required_paths
 
-BROKEN = {
+BROKEN: dict[str, str | bytes] = {
     "docs/no-frontmatter.md": "# Bare\n",
     "docs/bad-yaml.md": "---\ntitle: [\n---\n# Bad\n",
     "docs/a.md": page("A", uri="kb://same", audience="docs", exposure="nav", tier=1),

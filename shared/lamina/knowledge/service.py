@@ -113,6 +113,12 @@ class KnowledgeService:
             return Response(code=ErrorCode.INTERNAL_ERROR)
         return self._within(Response(result), request)
 
+    def prepare(self) -> None:
+        """Builds and keeps the index of what is sealed, so that no query's time goes into it."""
+        standing, files = self.workspace.standing(), self.workspace.files()
+        if standing is not None and not files.differing(standing.manifest):
+            self._indexed(files, standing.manifest, _basis(standing, files))
+
     def examine(self, number: int) -> Examined:
         """A proposal beside its sources. Raises Refusal baseline_required, invalid_pending_id."""
         standing = self.workspace.standing()

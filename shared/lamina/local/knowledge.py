@@ -142,9 +142,11 @@ def _print_response(response: Response) -> int:
 
 
 def _init(arguments: argparse.Namespace) -> int:
-    workspace = _service(arguments).workspace
+    service = _service(arguments)
+    workspace = service.workspace
     with _told():
         standing, done = workspace.initialise(_OPERATOR.name)
+        service.prepare()
     value = {**_standing_value(standing, workspace.root), "initialised": done}
     said = "Initialised" if done else "Already initialised:"
     _print(arguments, value, f"{said} {workspace.root}\n{_standing_text(standing)}")
@@ -152,7 +154,8 @@ def _init(arguments: argparse.Namespace) -> int:
 
 
 def _seal(arguments: argparse.Namespace) -> int:
-    workspace = _service(arguments).workspace
+    service = _service(arguments)
+    workspace = service.workspace
     with _told():
         standing, files = workspace.standing(), workspace.files()
     if standing is None:
@@ -168,6 +171,7 @@ def _seal(arguments: argparse.Namespace) -> int:
         return _undecided()
     with _told():
         standing, done = workspace.seal_again(standing, files, _OPERATOR.name)
+        service.prepare()
     if not done:
         return _refused(arguments, ErrorCode.STALE_HEAD)
     value = {**value, "sealed": True, **_standing_value(standing, workspace.root)}

@@ -34,7 +34,7 @@ class Settings(BaseModel):
     body_limit: int = Field(60, ge=1, description="Bodies that a caller may retrieve in a clock minute.")
     limits_table: str | None = Field(None, description="DynamoDB table that counts them, on AWS.")
     records_bucket: str | None = Field(None, description="S3 bucket that telemetry records arrive in, on AWS.")
-    mcp_origins: str = Field("", description="Origins whose pages may call /mcp; empty: loopback, and on AWS any https.")
+    mcp_origins: str = Field("", description="Origins whose pages may call /mcp; empty: loopback, on AWS any https.")
     version: str = Field("local", description="Version of the deployment, for telemetry and limits.")
 
     @classmethod

@@ -50,7 +50,8 @@ def _page(status: int, title: str, content: str, headers: dict[str, str] | None 
     text = (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{html.escape(title)}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="explorer.css"></head>'
+        f'<title>{html.escape(title)}</title><link rel="icon" href="data:,">'
+        '<link rel="stylesheet" href="explorer.css"></head>'
         f'<body><p><a href="./">Back to the explorer</a></p><main>{content}</main></body></html>'
     )
     return HttpResponse(status, text, "text/html; charset=utf-8", "no-store", {**_HEADERS, **(headers or {})})
