@@ -77,7 +77,7 @@ def test_a_body_over_its_bound_is_refused(sample: Corpus, gateway: tuple[str, in
     assert reply.status == 413
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "HEAD"])
+@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("action", ["search", "catalog", "preflight", "get", "resolve"])
 def test_a_wrong_method_is_told_the_right_ones(
     sample: Corpus, gateway: tuple[str, int], action: str, method: str
@@ -85,8 +85,17 @@ def test_a_wrong_method_is_told_the_right_ones(
     reply = exchange(gateway, sample.deployed, method, f"/v1/{action}")
     assert reply.status == 405
     assert reply.headers["allow"] == "GET, POST, OPTIONS"
-    if method != "HEAD":
-        check(reply, Wrong(action, {}, "METHOD_NOT_ALLOWED", "GET or POST", {"methods": ["GET", "POST"]}))
+    check(reply, Wrong(action, {}, "METHOD_NOT_ALLOWED", "GET or POST", {"methods": ["GET", "POST"]}))
+
+
+@pytest.mark.parametrize("path", ["/v1/catalog", "/v1/search?query=gauge", "/v1/search", "/v1/nowhere"])
+def test_a_head_has_the_headers_of_its_get_and_no_body(sample: Corpus, gateway: tuple[str, int], path: str) -> None:
+    got = exchange(gateway, sample.deployed, "GET", path)
+    head = exchange(gateway, sample.deployed, "HEAD", path)
+    kept = ("content-type", "content-length", "cache-control", "etag")
+    assert head.text == ""
+    assert head.status == got.status
+    assert [head.headers.get(name) for name in kept] == [got.headers.get(name) for name in kept]
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
+from jsonschema import Draft202012Validator
 from tests.conftest import Corpus, Deploy
 from tests.contract.mcp_post import Frame, call, post, request
 from tests.corpora import page

@@ -132,9 +132,10 @@ def test_the_order_of_a_search_is_total(corpus: Corpus, asking: Any) -> None:
 
 
 def test_equal_scores_are_ordered_by_uri(deploy: Deploy, asking: Any) -> None:
-    ask: Ask = asking(deploy({f"docs/{name}.md": page("Same", "The same word.") for name in "zmaqb"}))
+    names = ["zinc", "mica", "agate", "quartz", "beryl"]
+    ask: Ask = asking(deploy({f"docs/{name}.md": page("Same", "The same word.") for name in names}))
     entries = ask("search", query="same word").envelope["data"]
-    assert [entry["uri"] for entry in entries] == [f"kb://docs/{name}" for name in "abmqz"]
+    assert [entry["uri"] for entry in entries] == [f"kb://docs/{name}" for name in sorted(names)]
     assert len({entry["score"] for entry in entries}) == 1
 
 
@@ -168,37 +169,40 @@ def test_a_catalog_is_sorted_with_the_undated_last_and_ties_by_uri(
     assert [entry["position"] for entry in reply.envelope["data"]] == [1, 2, 3, 4, 5, 6]
 
 
+STONES = ["beryl", "flint", "jasper", "mica", "quartz", "zinc"]
+
+
 def change(deployed: Deployed) -> None:
     """Adds a document to the front, takes one away, and indexes again."""
-    write(deployed.baseline, {"docs/0.md": page("New", "The same word.")})
-    (deployed.baseline / "docs/b.md").unlink()
+    write(deployed.baseline, {"docs/agate.md": page("Stone", "The same word.")})
+    (deployed.baseline / "docs/flint.md").unlink()
     deployed.index()
 
 
 @pytest.mark.parametrize("action", ["catalog", "search"])
 def test_a_pinned_revision_keeps_the_pages_of_the_older_snapshot(door: Door, deploy: Deploy, action: str) -> None:
-    deployed = deploy({f"docs/{name}.md": page(name, "The same word.") for name in "abcdef"})
+    deployed = deploy({f"docs/{name}.md": page("Stone", "The same word.") for name in STONES})
     arguments = {**({"query": "same"} if action == "search" else {}), "limit": 2}
     first = door.call(deployed, action, arguments)
     change(deployed)
     revision = first.envelope["revision"]
     rest = [door.call(deployed, action, {**arguments, "offset": offset, "revision": revision}) for offset in (0, 2, 4)]
-    assert [f"kb://docs/{name}" for name in "abcdef"] == [uri for reply in rest for uri in reply.uris]
+    assert [f"kb://docs/{name}" for name in STONES] == [uri for reply in rest for uri in reply.uris]
     assert first.text == rest[0].text
     now = door.call(deployed, action, arguments)
     assert now.envelope["revision"] != revision
-    assert now.uris == ["kb://docs/0", "kb://docs/a"]
+    assert now.uris == ["kb://docs/agate", "kb://docs/beryl"]
 
 
 def test_a_pinned_revision_survives_a_new_process(deploy: Deploy) -> None:
-    deployed = deploy({"docs/a.md": page("A"), "docs/b.md": page("B")})
+    deployed = deploy({"docs/beryl.md": page("Beryl"), "docs/flint.md": page("Flint")})
     door = Direct(("", 0))
-    first = door.call(deployed, "get", {"uri": "docs/b"})
+    first = door.call(deployed, "get", {"uri": "docs/flint"})
     change(deployed)
     wire.cache_clear()
-    again = door.call(deployed, "get", {"uri": "docs/b", "revision": first.envelope["revision"]})
+    again = door.call(deployed, "get", {"uri": "docs/flint", "revision": first.envelope["revision"]})
     assert first.text == again.text
-    gone = door.call(deployed, "get", {"uri": "docs/b"})
+    gone = door.call(deployed, "get", {"uri": "docs/flint"})
     assert gone.envelope["status"] == "NOT_FOUND"
 
 

@@ -66,7 +66,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
             }
         )
         made = Cloud(settings)
-        call = botocore.client.BaseClient._make_api_call  # type: ignore[attr-defined]
+        call = botocore.client.BaseClient._make_api_call
 
         def faulty(client: Any, operation: str, arguments: Any) -> Any:
             if operation in made.failing and made.fault is not None:

@@ -80,7 +80,8 @@ def test_unchanged_files_are_not_parsed_again(tmp_path: Path, monkeypatch: pytes
     _indexer(deployed).index(None, Feed(FolderSource(deployed.baseline)), None)
     write(deployed.baseline, {"docs/oak.md": page("Oak", "Rewritten."), "docs/fir.md": page("Fir")})
     parsed: list[str] = []
-    parse = build_module.parse
+    from lamina.corpus.document import parse
+
 
     def counted(path: str, content: bytes) -> object:
         parsed.append(path)
