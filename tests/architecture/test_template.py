@@ -51,7 +51,8 @@ MATRIX: dict[str, set[tuple[str, str]]] = {
     "indexer": {
         *((f"s3:{name}", "KnowledgeBucket/index/*") for name in ("GetObject", "PutObject", "DeleteObject")),
         ("s3:GetObject", "KnowledgeBucket/settings/*"),
-        ("s3:ListBucket", "KnowledgeBucket[index/*,settings/*]"),
+        ("s3:GetObject", "KnowledgeBucket/workspace/*"),
+        ("s3:ListBucket", "KnowledgeBucket[index/*,settings/*,workspace/*]"),
         *(("secretsmanager:GetSecretValue", name) for name in ("SigningSecret", "WebhookSecret", "GitHubTokenSecret")),
         ("lambda:InvokeFunction", "indexer"),
     },

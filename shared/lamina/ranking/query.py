@@ -16,7 +16,7 @@ MOST_WORDS: Final = 128
 MOST_PHRASES: Final = 8
 LONGEST_SEARCH: Final = 16
 """Words of a query in which quotation marks ask for a phrase; a longer text that holds some is prose."""
-COMMON_WORD_WEIGHT: Final = 0.5
+COMMON_WORD_WEIGHT: Final = 0.4
 """What a word of every subject counts, by what its rarity says."""
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lamina.contract.envelope import compact
+from lamina.contract.envelope import ERROR, FOUND, compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import SourceUnavailable, StoreUnavailable
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
@@ -17,6 +17,8 @@ from lamina.runtime.builds import Builder
 from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json
 from lamina.runtime.indexer_wiring import IndexerRuntime, wire_indexer
 from lamina.runtime.indexing import Built
+from lamina.runtime.observed import observed, write_bare
+from lamina.runtime.wiring import wire
 from lamina.sources.address import AllowedKnowledgeBase, GitHubAddress
 
 logger = logging.getLogger(__name__)
@@ -33,7 +35,9 @@ def indexer() -> Handler:
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         runtime = wire_indexer()
         if "httpMethod" in event:
-            return webhook(HttpRequest.of(event), runtime).event()
+            request = HttpRequest.of(event)
+            return observed("indexer", request, wire(), lambda: webhook(request, runtime)).event()
+        started = wire().clock()
         results: list[dict[str, Any]] = []
         if event.get("task") == "build":
             results.append(_build(runtime.builder, event.get("knowledge_base_url")))
@@ -42,6 +46,10 @@ def indexer() -> Handler:
         for result in results:
             if result["failure"]:
                 runtime.on_failure()
+        failed_builds = any(result["failure"] for result in results)
+        write_bare(
+            wire(), action="indexer", status=ERROR if failed_builds else FOUND, error_code=None, started=started
+        )
         return {"built": results}
 
     return handler

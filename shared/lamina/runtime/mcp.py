@@ -24,6 +24,7 @@ from lamina.runtime.mcp_frames import (
 )
 from lamina.runtime.mcp_protocol import answer
 from lamina.runtime.settings import Settings
+from lamina.runtime.observed import observed_once
 from lamina.runtime.wiring import Runtime, wire
 
 METHODS = ("POST",)
@@ -39,7 +40,8 @@ def mcp() -> Handler:
     """The handler of `/mcp`."""
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
-        response = respond(HttpRequest.of(event), wire())
+        request = HttpRequest.of(event)
+        response = observed_once("mcp", request, wire(), lambda runtime: respond(request, runtime))
         return replace(response, headers={**_EXPOSED, **response.headers}).event()
 
     return handler

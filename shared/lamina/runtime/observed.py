@@ -5,21 +5,52 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND
 from lamina.contract.tokens import count_tokens
 from lamina.runtime.http_event import HttpRequest, HttpResponse
 from lamina.runtime.wiring import Runtime
-from lamina.telemetry.record import Record, consumer_of
+from lamina.telemetry.record import Record, RecordSink, consumer_of
 
 logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class NotingSink:
+    """A sink that knows whether it was written to: one call's own, around the one of the process."""
+
+    inner: RecordSink
+    noted: bool = False
+
+    def write(self, record: Record) -> None:
+        """Keeps one record."""
+        self.noted = True
+        self.inner.write(record)
+
+
+def observed_once(
+    action: str, request: HttpRequest, runtime: Runtime, respond: Callable[[Runtime], HttpResponse]
+) -> HttpResponse:
+    """The response, after one record under the name `action` unless an action has written its own."""
+    sink = NotingSink(runtime.sink)
+    started = runtime.clock()
+    response = respond(replace(runtime, sink=sink))
+    if not sink.noted:
+        _note(action, request, runtime, response, started)
+    return response
 
 
 def observed(action: str, request: HttpRequest, runtime: Runtime, respond: Callable[[], HttpResponse]) -> HttpResponse:
     """The response, after one record of it under the name `action`."""
     started = runtime.clock()
     response = respond()
+    _note(action, request, runtime, response, started)
+    return response
+
+
+def _note(action: str, request: HttpRequest, runtime: Runtime, response: HttpResponse, started: float) -> None:
     text = response.text
     failed = response.status >= 400 and response.status != 404
     envelope = _envelope(text) if response.status >= 400 else {}
@@ -42,7 +73,6 @@ def observed(action: str, request: HttpRequest, runtime: Runtime, respond: Calla
         consumer_label=consumer.label,
         consumer_source=consumer.source,
     )
-    return response
 
 
 def write_bare(

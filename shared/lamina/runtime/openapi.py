@@ -11,6 +11,14 @@ from lamina.runtime.settings import Settings
 
 _JSON = "application/json"
 
+# Doors with a protocol of their own, which their pages describe.
+_POSTED = (
+    ("/mcp", "The Model Context Protocol, stateless, JSON answers."),
+    ("/v1/knowledge", "The knowledge process contract, with agent authority."),
+    ("/v1/operator/knowledge", "The knowledge process contract, with the operator's authority; signed by IAM."),
+    ("/v1/webhook/github", "A push event of GitHub, signed with the shared secret."),
+)
+
 
 def document(settings: Settings) -> dict[str, Any]:
     """OpenAPI 3.1; server addresses are relative to the stage."""
@@ -30,12 +38,24 @@ def document(settings: Settings) -> dict[str, Any]:
             method.lower(): operations[method.lower()] for method in action.methods
         }
     paths["/v1/receipts/{digest}"] = {"get": _receipts()}
+    for path, summary in _POSTED:
+        body = {"required": True, "content": {_JSON: {"schema": {"type": "object"}}}}
+        name = path.strip("/").replace("/", "_")
+        paths[path] = {
+            "post": {
+                "summary": summary,
+                "operationId": name,
+                "requestBody": body,
+                "responses": _responses({"type": "object"}),
+            }
+        }
     for path, summary in (
         ("/openapi.json", "This document."),
         ("/health", "Whether the service can answer."),
+        ("/v1/telemetry", "The newest report of telemetry, as HTML or JSON."),
     ):
         answer = {"description": summary, "content": {_JSON: {"schema": {"type": "object"}}}}
-        name = path.strip("/").removesuffix(".json")
+        name = path.strip("/").removesuffix(".json").replace("/", "_")
         paths[path] = {"get": {"summary": summary, "operationId": name, "responses": {"200": answer}}}
     return {
         "openapi": "3.1.0",

@@ -12,6 +12,7 @@ from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowe
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.explorer.pages import asset, read_page
 from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.observed import observed_once
 from lamina.runtime.openapi import document
 from lamina.runtime.wiring import Runtime, wire
 
@@ -28,7 +29,7 @@ def site() -> Handler:
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
         request = HttpRequest.of(event)
-        return respond(request, wire()).event()
+        return observed_once("site", request, wire(), lambda runtime: respond(request, runtime)).event()
 
     return handler
 

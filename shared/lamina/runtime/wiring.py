@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from lamina.contract.errors import LaminaError
@@ -39,7 +40,7 @@ class Runtime:
     queue: BuildQueue | None = None
     body_limit: BodyLimit = field(default_factory=BodyLimit)
     log_tracebacks: bool = False
-    _cold: bool = field(default=True)
+    _starts: Iterator[bool] = field(default_factory=lambda: chain([True], repeat(False)))
     _addresses: dict[str, str | None] = field(default_factory=dict)
     _minting: Minting | None = None
 
@@ -76,8 +77,7 @@ class Runtime:
 
     def take_cold_start(self) -> bool:
         """True once."""
-        cold, self._cold = self._cold, False
-        return cold
+        return next(self._starts)
 
 
 @cache
