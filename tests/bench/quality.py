@@ -41,7 +41,7 @@ TRIED: dict[str, tuple[float, ...]] = {
     "FORM_WEIGHT": (0.0, 0.25, 0.75),
     "HEAD_WEIGHT": (0.0, 0.2, 0.5),
     "PART_WEIGHT": (0.0, 0.5, 1.0),
-    "SYNONYM_WEIGHT": (0.0, 0.15, 0.5),
+    "SYNONYM_WEIGHT": (0.0, 0.2, 0.3, 0.6),
     "COMMON_WORD_WEIGHT": (0.25, 0.75, 1.0),
 }
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.e2e.examples import CHECKOUT, Example, Workspace, agrees, environment, examples_of, served
+from tests.e2e.examples import CHECKOUT, Workspace, agrees, environment, examples_of, served
 
 from lamina.actions.registry import ACTIONS
 from lamina.contract.errors import CATALOGUE
@@ -33,10 +33,11 @@ def workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
         yield ready
 
 
-@pytest.mark.parametrize("example", [one for page in PAGES for one in examples_of(page)], ids=str)
-def test_an_example_answers_as_its_page_shows(example: Example, workspace: Workspace) -> None:
-    given = workspace.run(example)
-    assert not example.answer or agrees(example.answer, given), f"{example} answers\n{given}"
+@pytest.mark.parametrize("page", [page for page in PAGES if examples_of(page)], ids=_named)
+def test_every_example_of_a_page_answers_as_it_shows_in_their_order(page: Path, workspace: Workspace) -> None:
+    for example in examples_of(page):
+        given = workspace.run(example)
+        assert not example.answer or agrees(example.answer, given), f"{example} answers\n{given}"
 
 
 @pytest.mark.parametrize("page", ALL_PAGES, ids=_named)

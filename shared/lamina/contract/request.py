@@ -66,7 +66,8 @@ class Order(StrEnum):
 class Request(BaseModel):
     """What all actions take."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # A model is built at its first call: those of other actions, and those only derived from, never cost a cold start.
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     action: ClassVar[str]
     main: ClassVar[str | None] = None

@@ -7,13 +7,15 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamina.contract.ids import sha256_hex, without_suffix
 from lamina.contract.tokens import count_each
-from lamina.corpus.frontmatter import Frontmatter, split
 from lamina.corpus.kinds import is_kind
-from lamina.corpus.markdown import Heading, outline
+
+if TYPE_CHECKING:
+    from lamina.corpus.frontmatter import Frontmatter
+    from lamina.corpus.markdown import Heading
 
 _INVALID_STATUSES = ("invalidated", "refuted", "retracted")
 DEFAULT_SCHEME = "kb"
@@ -68,6 +70,9 @@ class Document:
 
 def parse(path: str, content: bytes) -> Document:
     """The document that a file holds. Raises UnicodeDecodeError where it is not UTF-8, nothing else."""
+    from lamina.corpus.frontmatter import split  # the parsers cost a cold start 60 ms, and only builds parse
+    from lamina.corpus.markdown import outline
+
     text = content.decode("utf-8")
     parts = split(text)
     shape = outline(parts.body)

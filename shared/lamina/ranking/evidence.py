@@ -32,7 +32,7 @@ PART_WEIGHT: Final = 0.25
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
 MOST_COMPLETIONS: Final = 64
 """Terms that an unfinished word may stand for."""
-SYNONYM_WEIGHT: Final = 0.3
+SYNONYM_WEIGHT: Final = 0.4
 """What a synonym counts beside the word itself."""
 STAND_IN_TRUST: Final = 0.7
 """How much of a word's weight a document holds that has only what stands in for it."""
