@@ -23,8 +23,8 @@ from lamina.runtime.mcp_frames import (
     error_frame,
 )
 from lamina.runtime.mcp_protocol import answer
-from lamina.runtime.settings import Settings
 from lamina.runtime.observed import observed_once
+from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
 
 METHODS = ("POST",)

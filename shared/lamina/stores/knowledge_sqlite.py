@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import weakref
@@ -20,6 +19,7 @@ from lamina.contract.ports import (
     TooManyWaiting,
     WorkspaceSeal,
 )
+from lamina.stores.database import open_database
 
 _BUSY_SECONDS = 20.0
 _SCHEMA = """
@@ -190,18 +190,9 @@ class SqliteLedger:
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # SQLite gives its log and shared memory the permissions of the database.
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-            connection = sqlite3.connect(
-                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
-            )
-            weakref.finalize(self, connection.close)
-            connection.execute("PRAGMA journal_mode = WAL")
             # A decision that was answered must outlive a power cut.
-            connection.execute("PRAGMA synchronous = FULL")
-            connection.executescript(_SCHEMA)
-            self._connection = connection
+            self._connection = open_database(self._path, _SCHEMA, synchronous="FULL", busy_seconds=_BUSY_SECONDS)
+            weakref.finalize(self, self._connection.close)
         return self._connection
 
 

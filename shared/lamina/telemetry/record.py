@@ -22,36 +22,36 @@ class Record:
     timestamp: str
     action: str
     status: str
-    error_code: str | None
-    knowledge_base_url: str | None
-    kb_sha: str | None
-    baseline_sha: str | None
-    search_scope: str | None
-    result_grouping: str | None
-    disclosure: tuple[str, ...]
-    limit: int | None
-    parameters: tuple[str, ...]
-    index_size_at_query: int | None
-    overlay_doc_count: int | None
-    baseline_doc_count: int | None
-    overlay_hits: int | None
-    baseline_hits: int | None
-    overlay_hits_in_top_5: int | None
-    baseline_hits_in_top_5: int | None
-    total: int | None
+    error_code: str | None = None
+    knowledge_base_url: str | None = None
+    kb_sha: str | None = None
+    baseline_sha: str | None = None
+    search_scope: str | None = None
+    result_grouping: str | None = None
+    disclosure: tuple[str, ...] = ()
+    limit: int | None = None
+    parameters: tuple[str, ...] = ()
+    index_size_at_query: int | None = None
+    overlay_doc_count: int | None = None
+    baseline_doc_count: int | None = None
+    overlay_hits: int | None = None
+    baseline_hits: int | None = None
+    overlay_hits_in_top_5: int | None = None
+    baseline_hits_in_top_5: int | None = None
+    total: int | None = None
     duration_ms: float
     cold_start: bool
-    bytes_in: int
-    bytes_out: int
-    tokens_in: int
-    tokens_out: int
-    tokens_legacy_equivalent: int | None
-    cache_hits: int
-    cache_lookups: int
-    consumer_label: str
-    consumer_source: str
+    bytes_in: int = 0
+    bytes_out: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_legacy_equivalent: int | None = None
+    cache_hits: int = 0
+    cache_lookups: int = 0
+    consumer_label: str = "unknown"
+    consumer_source: str = "unknown"
     function_version: str
-    document_uri: str | None
+    document_uri: str | None = None
     private: bool = False
 
     def fields(self) -> dict[str, Any]:
