@@ -1,5 +1,6 @@
 .PHONY: help env serve test bench lint deploy docs clean
 PYTHON ?= python3
+PORT ?= 8787
 BIN := .venv/bin
 
 help:
@@ -20,8 +21,8 @@ env: .venv/.ready ## makes the environment in .venv/
 	.venv-sam/bin/pip install --quiet --disable-pip-version-check -r requirements-sam.txt
 	@touch $@
 
-serve: env ## builds the index of the sample knowledge base and serves the API on 127.0.0.1:8787
-	$(BIN)/lamina serve
+serve: env ## builds the index of the sample knowledge base and serves the API on 127.0.0.1:8787 (PORT=N for another)
+	$(BIN)/lamina serve --port $(PORT)
 
 test: env ## runs every test
 	$(BIN)/python -m pytest -n auto

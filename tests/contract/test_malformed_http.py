@@ -134,3 +134,26 @@ def test_what_is_hardly_http_gets_an_envelope_too(
     head, _, body = received.partition(b"\r\n\r\n")
     assert head.split()[1] == str(status).encode()
     assert json.loads(body)["error_code"] == code
+
+
+def test_a_body_of_many_megabytes_is_answered_and_not_cut_off(sample: Corpus, gateway: tuple[str, int]) -> None:
+    reply = exchange(gateway, sample.deployed, "POST", "/v1/search", b" " * (11 * 1024 * 1024))
+    assert (reply.status, reply.envelope["error_code"]) == (413, "REQUEST_TOO_LARGE")
+    assert reply.envelope["max_bytes"] == 262144
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("POST", "/health", "GET, OPTIONS"),
+        ("POST", "/v1/telemetry", "GET, OPTIONS"),
+        ("GET", "/v1/webhook/github", "POST, OPTIONS"),
+        ("GET", "/mcp", "POST, OPTIONS"),
+        ("POST", "/v1/baseline-check", "GET, OPTIONS"),
+    ],
+)
+def test_every_405_says_in_its_header_what_is_allowed(
+    sample: Corpus, gateway: tuple[str, int], method: str, path: str, allowed: str
+) -> None:
+    reply = exchange(gateway, sample.deployed, method, path)
+    assert (reply.status, reply.headers.get("allow")) == (405, allowed)

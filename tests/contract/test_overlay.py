@@ -242,3 +242,16 @@ def test_an_overlay_signal_tells_that_the_project_has_no_document_on_the_matter(
     answer = ask("search", query="open data licence attribution", knowledge_base_url=corpus.overlay).envelope
     assert answer["match"]["signal"] != "none"
     assert answer["match"]["overlay_signal"] == "none"
+
+
+@pytest.mark.parametrize("grouping", ["merged", "overlay_first", "overlay_preferred"])
+def test_preflight_lists_what_is_relevant_in_the_order_of_search(real: Corpus, direct: Any, grouping: str) -> None:
+    asked = {"knowledge_base_url": "ptx", "result_grouping": grouping, "limit": 100}
+    for question in ("how is a claim verified", "definition of done for a release", "telemetry of searches"):
+        ahead = direct.call(real.deployed, "preflight", {"task": question, **asked}).envelope["data"]
+        found = direct.call(real.deployed, "search", {"query": question, **asked}).uris
+        relevant = [entry["uri"] for entry in ahead if entry["role"] == "relevant"]
+        named = {entry["uri"] for entry in ahead} - set(relevant)
+        shared = [uri for uri in found if uri not in named]
+        assert relevant
+        assert relevant[: len(shared)] == shared[: len(relevant)]

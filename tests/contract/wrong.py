@@ -67,7 +67,7 @@ WRONG: dict[str, Wrong] = {
     "limit true": invalid("catalog", {"limit": True}, "limit", "whole number"),
     "limit 2.5": invalid("catalog", {"limit": 2.5}, "limit", "whole number"),
     "limit 1e400": invalid("catalog", {"limit": "1e400"}, "limit", "whole number"),
-    "limit is a list": invalid("catalog", {"limit": [5, 6]}, "limit", "whole number"),
+    "limit is a list": invalid("catalog", {"limit": [5, 6]}, "limit", "takes one"),
     "limit is huge": Wrong("catalog", {"limit": 10**17}, "LIMIT_EXCEEDS_FLAG_CAP", "Paginate"),
     "offset -1": invalid("search", {"query": "gauge", "offset": -1}, "offset", "at least 0"),
     "offset is text": invalid("search", {"query": "gauge", "offset": "first"}, "offset", "whole number"),
@@ -130,7 +130,7 @@ WRONG: dict[str, Wrong] = {
     "no task": Wrong("preflight", {}, "EMPTY_QUERY", "'task'"),
     "no uri": Wrong("get", {}, "EMPTY_QUERY", "'uri'"),
     "blank uri": Wrong("resolve", {"uri": "  "}, "EMPTY_QUERY", "'uri'"),
-    "two queries": invalid("search", {"query": ["one", "two"]}, "query", "text"),
+    "two queries": invalid("search", {"query": ["one", "two"]}, "query", "takes one"),
     "query and input differ": invalid("search", {"query": "one", "input": "two"}, "input", "send query alone"),
     "300 KB query": Wrong("search", {"query": "a" * 300_000}, "REQUEST_TOO_LARGE", "bytes"),
     "130 KB query": Wrong(
@@ -168,7 +168,7 @@ WRONG: dict[str, Wrong] = {
     "unknown scope": invalid(
         "catalog", {"knowledge_base_url": "gauge-firmware", "search_scope": "all"}, "search_scope", "kb_only"
     ),
-    "bad revision": invalid("catalog", {"revision": "latest"}, "revision", "12 digits"),
+    "bad revision": invalid("catalog", {"revision": "latest"}, "revision", "12 hexadecimal digits"),
     "revision gone": Wrong("catalog", {"revision": "0123456789ab"}, "REVISION_GONE", "Start again without revision"),
     "section not found": Wrong(
         "get", {"uri": URI, "section": "No such part"}, "SECTION_NOT_FOUND", "Definition of Done"

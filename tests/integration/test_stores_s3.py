@@ -72,7 +72,7 @@ def test_access_denied_says_what_may_be_missing() -> None:
 class Torn:
     """A body that breaks off."""
 
-    def read(self) -> bytes:
+    def read(self, size: int) -> bytes:
         raise IncompleteReadError(actual_bytes=1, expected_bytes=2)
 
 

@@ -34,7 +34,7 @@ def test_it_is_short_and_cut_between_words(body: str) -> None:
 
 
 def test_without_a_sighting_it_is_the_beginning() -> None:
-    assert snippet("# Title\n\n> What it is.\n\nText.", (("absent", 1.0),)) == "Title What it is. Text."
+    assert snippet("# Title\n\n> What it is.\n\nText.", (("absent", 1.0),)) == "Title — What it is. Text."
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,10 +10,10 @@ from pydantic import Field
 
 from lamina.actions.action import Action
 from lamina.actions.legacy import catalog_fields
-from lamina.actions.page import Entry, Page, Row
+from lamina.actions.page import Page, Row
 from lamina.actions.reading import Reading
 from lamina.actions.report import legacy_tokens, scope_facts
-from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
+from lamina.contract.envelope import Answer
 from lamina.contract.request import ListRequest, Order, SortBy
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.slice import check_values, passing
@@ -24,9 +24,7 @@ class CatalogRequest(ListRequest):
 
     action: ClassVar[str] = "catalog"
 
-    sort_by: SortBy = Field(
-        SortBy.PATH, description="What to sort by; undated and untiered documents come last."
-    )
+    sort_by: SortBy = Field(SortBy.PATH, description="What to sort by; undated and untiered documents come last.")
     order: Order = Field(Order.ASC, description="Direction.")
 
 
@@ -42,23 +40,15 @@ def catalog(request: CatalogRequest, reading: Reading) -> Answer:
     if request.knowledge_base_url is not None:
         echo["search_scope"] = str(request.scope)
 
-    def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
-        envelope: Envelope = {
-            "status": FOUND if found else NOT_FOUND,
-            "action": "catalog",
-            "data": entries,
-            "total": len(found),
-            "limit": request.limit,
-            "offset": request.offset,
-            "disclosure_applied": [str(flag) for flag in request.flags],
-            "filters_applied": echo,
-            "revision": str(snapshot.revision),
-        }
-        if request.include_legacy_envelope:
-            envelope["legacy"] = catalog_fields(snapshot, scope)
-        return envelope
-
-    envelope = Page(snapshot, request, rows, len(found), assemble).envelope()
+    envelope = Page(
+        snapshot,
+        request,
+        rows,
+        len(found),
+        echo,
+        native=lambda shown, entries: {},
+        legacy=lambda entries: catalog_fields(snapshot, scope),
+    ).envelope()
     # The old catalog answered every document of the corpus with its whole frontmatter, whatever was asked.
     whole = legacy_tokens(snapshot, np.flatnonzero(scope.searched).tolist())
     return Answer(envelope, snapshot.revision, scope_facts(scope, legacy=whole))

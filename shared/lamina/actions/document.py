@@ -16,11 +16,10 @@ from lamina.ranking.order import rank
 
 _SUGGESTIONS = 3
 _LONGEST_GUESSED = 512
+_MOST_TOLD = 200
 
 
-def answered(
-    request: DocumentRequest, reading: Reading, document: int, extra: dict[str, Any] | None = None
-) -> Answer:
+def answered(request: DocumentRequest, reading: Reading, document: int, extra: dict[str, Any] | None = None) -> Answer:
     """FOUND, with the tiers asked for. Raises SECTION_NOT_FOUND."""
     snapshot = reading.snapshot
     body = _section(snapshot.body(document), request.section) if request.section is not None else None
@@ -66,9 +65,7 @@ def absent(
     }
     name = without_suffix(request.uri.split("://", 1)[-1].strip("/"))
     unreadable = [
-        reject
-        for reject in snapshot.rejects
-        if reject.uri == request.uri or without_suffix(reject.path) == name
+        reject for reject in snapshot.rejects if reject.uri == request.uri or without_suffix(reject.path) == name
     ]
     if unreadable and "reason" not in envelope:
         envelope["reason"] = f"{unreadable[0].path} is present but not readable: {unreadable[0].reason}."
@@ -84,9 +81,7 @@ def _near(reading: Reading, name: str) -> list[str]:
         return []
     snapshot = reading.snapshot
     scope = reading.scopes[SearchScope.MERGED]
-    ranked = rank(
-        snapshot.postings, scope.statistics, name.replace('"', " ").replace("/", " "), text_of=snapshot.body
-    )
+    ranked = rank(snapshot.postings, scope.statistics, name.replace('"', " ").replace("/", " "), text_of=snapshot.body)
     last = name.rsplit("/", 1)[-1]
     likely = [int(number) for number in ranked.documents[:50]]
     likely.sort(key=lambda number: not snapshot.uris[number].endswith(f"/{last}"))
@@ -106,5 +101,5 @@ def _section(body: str, wanted: str) -> str:
         "SECTION_NOT_FOUND",
         f"the document has no section {wanted[:80]!r}. Its headings: {known}.",
         section=wanted[:200],
-        headings=[heading.text for heading in headings],
+        headings=[heading.text for heading in headings[:_MOST_TOLD]],
     )

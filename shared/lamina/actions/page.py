@@ -9,7 +9,7 @@ from itertools import accumulate
 from typing import Any
 
 from lamina.contract.disclosure import Flag
-from lamina.contract.envelope import Envelope, compact
+from lamina.contract.envelope import FOUND, NOT_FOUND, Envelope, compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import ListRequest
 from lamina.contract.tokens import RESPONSE_CEILING, count_each, count_tokens
@@ -56,13 +56,19 @@ def disclose(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows from the offset on, and how to make an envelope of any first few of them."""
+    """Rows from the offset on, and how to make an envelope of any first few of them.
+
+    `native` gives the fields that the action adds for the rows and entries that are shown, `legacy` those of the
+    older shape for the entries.
+    """
 
     snapshot: Snapshot
     request: ListRequest
     rows: Sequence[Row]
     total: int
-    assemble: Callable[[Sequence[Row], list[Entry]], Envelope]
+    filters_applied: Mapping[str, Any]
+    native: Callable[[Sequence[Row], list[Entry]], Envelope]
+    legacy: Callable[[list[Entry]], Envelope]
 
     def entries(self) -> list[Entry]:
         """Every row's entry: floor, native fields, disclosed tiers."""
@@ -87,11 +93,26 @@ class Page:
         fitting = self._largest(entries, RESPONSE_CEILING, self._of)
         raise _exceeds(self.request, RESPONSE_CEILING, fitting)
 
-    def _of(self, entries: list[Entry]) -> Envelope:
-        return self.assemble(self.rows[: len(entries)], entries)
+    def _of(self, entries: list[Entry], account: Envelope | None = None) -> Envelope:
+        envelope: Envelope = {
+            "status": FOUND if self.total else NOT_FOUND,
+            "action": self.request.action,
+            "data": entries,
+            "total": self.total,
+            "limit": self.request.limit,
+            "offset": self.request.offset,
+            **(account or {}),
+            "disclosure_applied": [str(flag) for flag in self.request.flags],
+            "filters_applied": self.filters_applied,
+            **self.native(self.rows[: len(entries)], entries),
+            "revision": str(self.snapshot.revision),
+        }
+        if self.request.include_legacy_envelope:
+            envelope["legacy"] = self.legacy(entries)
+        return envelope
 
     def _of_budget(self, entries: list[Entry]) -> Envelope:
-        """The envelope with its account of what the caller's own budget left out, before the echoes."""
+        """The envelope with its account of what the caller's own budget left out."""
         returned = len(entries)
         reached = self.request.offset + returned
         account = {
@@ -99,10 +120,7 @@ class Page:
             "omitted_by_budget": len(self.rows) - returned,
             "next_offset": reached if reached < self.total else None,
         }
-        whole = self._of(entries)
-        at = list(whole).index("disclosure_applied")
-        fields = list(whole.items())
-        return {**dict(fields[:at]), **account, **dict(fields[at:])}
+        return self._of(entries, account)
 
     def _budgeted(self, entries: list[Entry], budget: int) -> Envelope:
         count = self._largest(entries, budget, self._of_budget)

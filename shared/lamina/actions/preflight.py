@@ -12,17 +12,16 @@ from pydantic import Field
 from lamina.actions.action import Action
 from lamina.actions.legacy import start_here
 from lamina.actions.page import Entry, Page, Row
-from lamina.actions.ranked import applied
+from lamina.actions.ranked import applied, in_order
 from lamina.actions.reading import Reading
 from lamina.actions.report import legacy_tokens, scope_facts
 from lamina.actions.search import grouped
 from lamina.contract.coercion import Text
-from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
-from lamina.contract.request import Grouping, RankedRequest
+from lamina.contract.envelope import Answer, Envelope
+from lamina.contract.request import RankedRequest
 from lamina.governance.floor import lowest, read_required
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
 from lamina.index.snapshot import Snapshot
-from lamina.ranking.grouping import arranged
 from lamina.ranking.match import has_evidence
 from lamina.ranking.order import Ranked, rank
 from lamina.ranking.slice import check_values, passing
@@ -56,60 +55,46 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
     snapshot, filters = reading.snapshot, request.filters()
     check_values(filters, snapshot)
     scope = reading.scopes[request.scope]
-    ranked = rank(
-        snapshot.postings, scope.statistics, request.task, text_of=snapshot.body, prefix=request.prefix
-    )
-    by_grouping = arranged(request.grouping, scope.overlay[ranked.documents], has_evidence(ranked.coverage))
+    ranked = rank(snapshot.postings, scope.statistics, request.task, text_of=snapshot.text, prefix=request.prefix)
+    by_grouping = in_order(request.grouping, ranked, scope, np.arange(len(ranked.documents)))
 
-    done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, request.knowledge_base_url)
+    done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, reading.knowledge_base)
     tiers = [tier]
     constraints = _constraints(snapshot, ranked, by_grouping, done)
     if _WRITING.search(request.task[:2_000]):
-        writing, tier = read_required(snapshot, WRITING_CANON, request.scope, request.knowledge_base_url)
+        writing, tier = read_required(snapshot, WRITING_CANON, request.scope, reading.knowledge_base)
         tiers.append(tier)
         if writing is not None and writing not in constraints:
             constraints = [writing, *constraints]
     first = [] if done is None else [done]
     named = {*first, *constraints}
 
-    passes = passing(filters, snapshot)
-    matching = [int(ranked.documents[at]) for at in by_grouping if int(ranked.documents[at]) not in named]
-    relevant = [number for number in matching if passes[number]]
+    passes = np.flatnonzero(passing(filters, snapshot)[ranked.documents])
+    found = ranked.documents[in_order(request.grouping, ranked, scope, passes)]
+    relevant = [int(number) for number in found if number not in named]
+    others = len(ranked.documents) - int(np.count_nonzero(np.isin(ranked.documents, list(named))))
     listed = [
         *((number, "definition_of_done") for number in first),
         *((number, "constraint") for number in constraints),
         *((number, "relevant") for number in relevant),
     ]
-    rows = [
-        Row(number, {"role": role})
-        for number, role in listed[request.offset : request.offset + request.limit]
-    ]
+    rows = [Row(number, {"role": role}) for number, role in listed[request.offset : request.offset + request.limit]]
 
-    def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
-        envelope: Envelope = {
-            "status": FOUND if listed else NOT_FOUND,
-            "action": "preflight",
-            "data": entries,
-            "total": len(listed),
-            "limit": request.limit,
-            "offset": request.offset,
-            "disclosure_applied": [str(flag) for flag in request.flags],
-            "filters_applied": applied(request, filters),
-            "filtered_out": len(matching) - len(relevant),
+    def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
+        fields: Envelope = {
+            "filtered_out": others - len(relevant),
             "governance_source": str(lowest(tiers)),
         }
-        if request.grouping == Grouping.GROUPED:
-            envelope.update(grouped(shown, entries, reading))
-        envelope["revision"] = str(snapshot.revision)
-        if request.include_legacy_envelope:
-            envelope["legacy"] = {
-                "start_here": start_here(snapshot, scope),
-                "constraints": [entry for entry in entries if entry["role"] == "constraint"],
-                "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
-            }
-        return envelope
+        return fields | grouped(request, shown, entries, reading)
 
-    envelope = Page(snapshot, request, rows, len(listed), assemble).envelope()
+    def legacy(entries: list[Entry]) -> Envelope:
+        return {
+            "start_here": start_here(snapshot, scope),
+            "constraints": [entry for entry in entries if entry["role"] == "constraint"],
+            "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
+        }
+
+    envelope = Page(snapshot, request, rows, len(listed), applied(request, filters), native, legacy).envelope()
     hits = scope.overlay[np.asarray([number for number, _ in listed], dtype=np.int64)]
     facts = scope_facts(scope, hits=hits, legacy=legacy_tokens(snapshot, [row.document for row in rows]))
     return Answer(envelope, snapshot.revision, facts)
@@ -130,9 +115,7 @@ def _constraints(snapshot: Snapshot, ranked: Ranked, order: Any, done: int | Non
 
 def _is_constraint(snapshot: Snapshot, number: int) -> bool:
     folders = snapshot.paths[number].split("/")[:-1]
-    return "constraints" in folders or any(
-        tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number]
-    )
+    return "constraints" in folders or any(tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number])
 
 
 ACTION = Action(

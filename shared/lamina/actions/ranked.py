@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from lamina.actions.reading import Reading
 from lamina.contract.envelope import Envelope
 from lamina.contract.filters import Filters
-from lamina.contract.request import GroupedRequest
+from lamina.contract.request import GroupedRequest, Grouping
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.grouping import arranged
 from lamina.ranking.match import has_evidence
-from lamina.ranking.order import rank
+from lamina.ranking.order import Ranked, rank
 from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
 from lamina.ranking.snippet import Needles, snippet
@@ -64,20 +64,16 @@ def ranked_documents(
     snapshot = reading.snapshot
     check_values(filters, snapshot)
     scope = reading.scopes[request.scope]
-    ranked = rank(snapshot.postings, scope.statistics, question, text_of=snapshot.body, prefix=prefix)
+    ranked = rank(snapshot.postings, scope.statistics, question, text_of=snapshot.text, prefix=prefix)
     kept = np.flatnonzero(passing(filters, snapshot)[ranked.documents])
-    of_overlay = scope.overlay[ranked.documents[kept]]
-    known = has_evidence(ranked.coverage[kept], ranked.scores[kept], ~of_overlay)
-    order = kept[arranged(request.grouping, of_overlay, known)]
+    order = in_order(request.grouping, ranked, scope, kept)
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
         "coverage": ranked.match.coverage,
         "unmatched_terms": list(ranked.match.unmatched_terms),
     }
     if request.knowledge_base_url is not None:
-        by_overlay = rank(
-            snapshot.postings, scope.overlay_statistics, question, text_of=snapshot.body, prefix=prefix
-        )
+        by_overlay = rank(snapshot.postings, scope.overlay_statistics, question, text_of=snapshot.text, prefix=prefix)
         match["overlay_signal"] = by_overlay.match.signal
     return Matches(
         snapshot,
@@ -88,6 +84,13 @@ def ranked_documents(
         match,
         filtered_out=len(ranked.documents) - len(order),
     )
+
+
+def in_order(grouping: Grouping, ranked: Ranked, scope: Scope, kept: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The kept positions among the ranked hits, best score first, as the grouping orders them."""
+    of_overlay = scope.overlay[ranked.documents[kept]]
+    known = has_evidence(ranked.coverage[kept], ranked.scores[kept], ~of_overlay)
+    return kept[arranged(grouping, of_overlay, known)]
 
 
 def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:

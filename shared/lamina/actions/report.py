@@ -15,9 +15,7 @@ _FLOOR, _METADATA = 0, 2
 _TOP = 5
 
 
-def scope_facts(
-    scope: Scope, *, hits: NDArray[np.bool_] | None = None, legacy: int | None = None
-) -> CallFacts:
+def scope_facts(scope: Scope, *, hits: NDArray[np.bool_] | None = None, legacy: int | None = None) -> CallFacts:
     """Facts of a list-shaped answer; `hits` has an entry a match in the order answered: is it of the overlay."""
     overlay, baseline = scope.overlay_count, scope.baseline_count
     if hits is None:

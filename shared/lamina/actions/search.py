@@ -14,7 +14,7 @@ from lamina.actions.ranked import applied, ranked_documents
 from lamina.actions.reading import Reading
 from lamina.actions.report import legacy_tokens, scope_facts
 from lamina.contract.coercion import Text
-from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
+from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.request import Grouping, RankedRequest
 from lamina.index.snapshot import Origin
 
@@ -38,29 +38,15 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
         Row(hit.document, {"score": hit.score, "snippet": hit.snippet})
         for hit in found.hits(request.limit, request.offset)
     ]
-    searched = scope.overlay_count + scope.baseline_count
 
-    def assemble(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
-        envelope: Envelope = {
-            "status": FOUND if len(found) else NOT_FOUND,
-            "action": "search",
-            "data": entries,
-            "total": len(found),
-            "limit": request.limit,
-            "offset": request.offset,
-            "disclosure_applied": [str(flag) for flag in request.flags],
-            "filters_applied": applied(request, filters),
-            "match": found.match,
-            "filtered_out": found.filtered_out,
-        }
-        if request.grouping == Grouping.GROUPED:
-            envelope.update(grouped(shown, entries, reading))
-        envelope["revision"] = str(snapshot.revision)
-        if request.include_legacy_envelope:
-            envelope["legacy"] = search_fields(entries, searched)
-        return envelope
+    def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
+        fields: Envelope = {"match": found.match, "filtered_out": found.filtered_out}
+        return fields | grouped(request, shown, entries, reading)
 
-    envelope = Page(snapshot, request, rows, len(found), assemble).envelope()
+    def legacy(entries: list[Entry]) -> Envelope:
+        return search_fields(entries, scope.overlay_count + scope.baseline_count)
+
+    envelope = Page(snapshot, request, rows, len(found), applied(request, filters), native, legacy).envelope()
     return Answer(
         envelope,
         snapshot.revision,
@@ -72,8 +58,10 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
     )
 
 
-def grouped(shown: Sequence[Row], entries: list[Entry], reading: Reading) -> Envelope:
-    """URIs into `data` by origin."""
+def grouped(request: RankedRequest, shown: Sequence[Row], entries: list[Entry], reading: Reading) -> Envelope:
+    """URIs into `data` by origin, where that grouping was asked for."""
+    if request.grouping != Grouping.GROUPED:
+        return {}
     by_origin: dict[bool, list[str]] = {True: [], False: []}
     for row, entry in zip(shown, entries, strict=True):
         by_origin[reading.snapshot.origin[row.document] == Origin.OVERLAY].append(entry["uri"])

@@ -17,6 +17,7 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _integer(value: Any) -> Any:
+    _refuse_several(value)
     if isinstance(value, str) and _INTEGER.fullmatch(value.strip()):
         return int(value)
     if isinstance(value, float) and value.is_integer():
@@ -27,6 +28,7 @@ def _integer(value: Any) -> Any:
 
 
 def _boolean(value: Any) -> Any:
+    _refuse_several(value)
     if isinstance(value, str) and value.strip().lower() in _BOOLEANS:
         return _BOOLEANS[value.strip().lower()]
     if not isinstance(value, bool):
@@ -67,8 +69,14 @@ def only(value: Any) -> Any:
     return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
 
 
+def _refuse_several(value: Any) -> None:
+    if isinstance(value, list | tuple) and len(value) > 1:
+        raise ValueError(f"was given {len(value)} values and takes one")
+
+
 def _text(value: Any) -> Any:
     value = only(value)
+    _refuse_several(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):

@@ -108,7 +108,7 @@ class Request(BaseModel):
     def _revision_is_one(cls, value: str | None) -> str | None:
         if value is not None and Revision.parse(value) is None:
             raise ValueError(
-                "must be a revision as an answer carries it: 12 digits, or two of them with a dot"
+                "must be a revision as an answer carries it: 12 hexadecimal digits, or twice 12 with a dot"
             )
         return value
 
@@ -184,9 +184,7 @@ class ListRequest(ScopedRequest):
         None, description="Budget of the response in cl100k_base tokens: the longest run that fits."
     )
     audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
-    exposure: TextList = Field(
-        (), description="Visibility: canonical values or any that occurs in the corpus."
-    )
+    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
     tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
     public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
     start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
@@ -303,9 +301,7 @@ def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _scope_of_booleans(request: ScopedRequest) -> SearchScope | None:
-    given = {
-        value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None
-    }
+    given = {value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None}
     if len(given) > 1:
         raise invalid_parameter(
             "include_full_baseline",
@@ -324,8 +320,7 @@ def _check_names(cls: type[Request], raw: Mapping[str, Any]) -> None:
         if name in UNSUPPORTED_FILTERS:
             raise LaminaError(
                 "CATEGORY_FILTER_NOT_SUPPORTED",
-                f"{name!r} is no filter. Select a slice by {', '.join(STRUCTURAL_FILTERS)}; "
-                "tags narrows it further.",
+                f"{name!r} is no filter. Select a slice by {', '.join(STRUCTURAL_FILTERS)}; tags narrows it further.",
                 parameter=name,
                 structural_filters=list(STRUCTURAL_FILTERS),
             )
@@ -349,9 +344,7 @@ def _with_main(cls: type[Request], main: str, given: dict[str, Any]) -> dict[str
     older = only(given.pop("input", None))
     value = only(given.get(main, older))
     if older not in (None, "") and value not in (None, "") and older != value:
-        raise invalid_parameter(
-            "input", f"input and {main} differ. They are one parameter: send {main} alone."
-        )
+        raise invalid_parameter("input", f"input and {main} differ. They are one parameter: send {main} alone.")
     value = older if value in (None, "") else value
     if isinstance(value, str) and len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:
         raise LaminaError(

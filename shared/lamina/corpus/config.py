@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lamina.contract.filters import Kind
+from lamina.corpus.frontmatter import NotPlain, plain_yaml
 from lamina.corpus.kinds import DEFAULT_PREFIXES
 
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
@@ -56,14 +55,16 @@ def parse_settings(text: str | None) -> KnowledgeBaseSettings:
     if not text or not text.strip():
         return KnowledgeBaseSettings()
     try:
-        loaded: Any = yaml.safe_load(text)
+        loaded, _ = plain_yaml(text)
         return KnowledgeBaseSettings.model_validate({} if loaded is None else loaded)
-    except yaml.YAMLError as error:
-        raise InvalidSettings("settings are not valid YAML") from error
+    except NotPlain as error:
+        raise InvalidSettings(f"settings are {error}") from error
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "settings"
         if first["type"] == "extra_forbidden":
             known = ", ".join(KnowledgeBaseSettings.model_fields)
             raise InvalidSettings(f"{field} is no setting; the settings are {known}") from error
+        if first["type"] in ("model_type", "dict_type", "model_attributes_type"):
+            raise InvalidSettings(f"{field} must be a mapping of keys to values") from error
         raise InvalidSettings(f"{field}: {first['msg']}") from error

@@ -10,9 +10,12 @@ from typing import Any
 import yaml
 
 BOM = "\ufeff"
-# YAML that nests deeper, or aliases that expand past this many values, is refused: see `_as_json`.
+# YAML that nests deeper, is longer, or whose aliases expand past this many values is refused.
 MAX_DEPTH = 32
 MAX_VALUES = 20_000
+MAX_CHARACTERS = 256 * 1024
+# A repeated key is told; a file of nothing else would tell as often as it has lines.
+_MOST_REPEATED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,10 @@ _NOT_YAML = (
     AttributeError,
     RecursionError,
 )
+
+
+class NotPlain(Exception):  # noqa: N818
+    """The text is no YAML, or not within bounds; the message says which, and where."""
 
 
 class _TooLarge(Exception):  # noqa: N818
@@ -73,27 +80,31 @@ def split(text: str) -> Frontmatter:
         return Frontmatter(None, text, ("frontmatter is not closed",) if body is None else ())
     assert body is not None  # noqa: S101 - _fences gives both or a None block
     try:
-        loaded, repeated = _load(block)
-        if loaded is None:
-            return Frontmatter({}, body)
-        if not isinstance(loaded, dict):
-            return Frontmatter(None, body, ("frontmatter is not a mapping",))
-        metadata = _as_json(loaded, MAX_DEPTH, [MAX_VALUES])
-    except _NOT_YAML as error:
-        return Frontmatter(None, body, (f"frontmatter is not valid YAML: {_where(error)}",))
-    except _TooLarge:
-        return Frontmatter(None, body, ("frontmatter is nested too deep or too large",))
-    problems = tuple(f"frontmatter repeats the key {key!r}; the last one counts" for key in repeated)
-    return Frontmatter(metadata, body, problems)
+        loaded, repeated = plain_yaml(block)
+    except NotPlain as error:
+        return Frontmatter(None, body, (f"frontmatter is {error}",))
+    if loaded is None:
+        return Frontmatter({}, body)
+    if not isinstance(loaded, dict):
+        return Frontmatter(None, body, ("frontmatter is not a mapping",))
+    problems = tuple(f"frontmatter repeats the key {key!r}; the last one counts" for key in repeated[:_MOST_REPEATED])
+    return Frontmatter(loaded, body, problems)
 
 
-def _load(block: str) -> tuple[Any, list[str]]:
-    """What the block says, and its repeated keys."""
-    loader = _Loader(block)
+def plain_yaml(text: str) -> tuple[Any, list[str]]:
+    """What YAML says as JSON values, and its repeated keys. Raises NotPlain, in bounded time, for anything else."""
+    if len(text) > MAX_CHARACTERS:
+        raise NotPlain("nested too deep or too large")
     try:
-        return loader.get_single_data(), loader.repeated
-    finally:
-        loader.dispose()
+        loader = _Loader(text)
+        try:
+            return _as_json(loader.get_single_data(), MAX_DEPTH, [MAX_VALUES]), loader.repeated
+        finally:
+            loader.dispose()
+    except _NOT_YAML as error:
+        raise NotPlain(f"not valid YAML: {_where(error)}") from error
+    except _TooLarge as error:
+        raise NotPlain("nested too deep or too large") from error
 
 
 def _fences(text: str) -> tuple[str | None, str | None]:

@@ -13,7 +13,7 @@ from lamina.index.postings import TermCounts
 from lamina.index.terms import ANALYSIS_VERSION
 
 # Changes whenever parsing or analysis would give another result for the same bytes.
-PARSER_VERSION = "1"
+PARSER_VERSION = "2"
 ANALYSIS = f"{PARSER_VERSION}/{ANALYSIS_VERSION}"
 
 
@@ -48,7 +48,14 @@ class ParseCache:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> ParseCache:
-        """The cache of plain data; empty where another analysis made it."""
+        """The cache of plain data; empty where another version made it."""
+        try:
+            return cls._from_data(data)
+        except (LookupError, ValueError, TypeError, AttributeError):
+            return cls({})
+
+    @classmethod
+    def _from_data(cls, data: dict[str, Any]) -> ParseCache:
         if data["analysis"] != ANALYSIS:
             return cls({})
         return cls(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from lamina.contract.ids import Revision, without_suffix
 from lamina.index.arrays import CodedColumn, from_plain, to_plain
 from lamina.index.postings import Postings
+from lamina.index.sealed import SnapshotRefused
 from lamina.index.texts import Texts
 
 
@@ -106,6 +107,10 @@ class Snapshot:
         """The whole body, unchanged."""
         return self.bodies[document]
 
+    def text(self, document: int) -> str:
+        """What a quoted phrase is looked for in: the title and the body."""
+        return f"{self.titles[document]}\n{self.bodies[document]}"
+
     def content_hash(self, document: int) -> str:
         """SHA-256 of the raw file."""
         return self.hashes[document].hex()
@@ -156,7 +161,14 @@ class Snapshot:
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Snapshot:
-        """The snapshot of plain data that `to_data` made."""
+        """The snapshot of plain data that `to_data` made. Raises SnapshotRefused for data of another shape."""
+        try:
+            return cls._from_data(data)
+        except (LookupError, ValueError, TypeError, AttributeError) as error:
+            raise SnapshotRefused("its data is of another shape") from error
+
+    @classmethod
+    def _from_data(cls, data: dict[str, Any]) -> Snapshot:
         revision = Revision.parse(data["revision"])
         if revision is None:
             raise ValueError("a snapshot without a revision")

@@ -19,8 +19,17 @@ from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import ERROR
 from lamina.contract.ports import StoreUnavailable
-from lamina.contract.schema import request_schema
-from lamina.local.deployment import DEFAULT_DATA, TEMPLATE, Deployment, DeploymentError, chosen, remembered
+from lamina.contract.schema import Schema, request_schema
+from lamina.local.deployment import (
+    DEFAULT_DATA,
+    DEFAULT_PORT,
+    TEMPLATE,
+    Deployment,
+    DeploymentError,
+    chosen,
+    remembered,
+)
+from lamina.local.doctor import add_doctor
 from lamina.local.indexes import LocalIndexes
 from lamina.local.knowledge import add_global_flags, add_knowledge_command
 from lamina.local.report import add_report
@@ -37,9 +46,7 @@ _FAILED, _USAGE = 1, 2
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; the exit code is 0 for an answer, 1 for an error, 2 for a wrong command line."""
     arguments = _parser().parse_args(argv)
-    logging.basicConfig(
-        format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr
-    )
+    logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
         code: int = arguments.command(arguments)
     except (DeploymentError, InsecureKey, StoreUnavailable, ValidationError) as error:
@@ -54,9 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lamina", description="Progressive-disclosure retrieval over Markdown."
-    )
+    parser = argparse.ArgumentParser(prog="lamina", description="Progressive-disclosure retrieval over Markdown.")
     add_global_flags(parser)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, command, purpose in (
@@ -65,18 +70,12 @@ def _parser() -> argparse.ArgumentParser:
         ("mcp", _mcp, "serve the Model Context Protocol on standard input and output"),
     ):
         sub = commands.add_parser(name, help=purpose, description=purpose)
-        sub.add_argument(
-            "baseline", nargs="?", help="folder or URL that calls without a knowledge base search"
-        )
-        sub.add_argument(
-            "--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow"
-        )
-        sub.add_argument(
-            "--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over"
-        )
+        sub.add_argument("baseline", nargs="?", help="folder or URL that calls without a knowledge base search")
+        sub.add_argument("--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow")
+        sub.add_argument("--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over")
         _add_data(sub)
         if name == "serve":
-            sub.add_argument("--port", type=int, default=8787)
+            sub.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"0 takes a free one ({DEFAULT_PORT})")
         if name == "mcp":
             sub.add_argument("--knowledge-base", metavar="NAME", help="what calls search that name none")
             sub.add_argument("--bucket", help="serve the indexes of a deployment, from its bucket on AWS")
@@ -86,13 +85,12 @@ def _parser() -> argparse.ArgumentParser:
     add_knowledge_command(commands)
     add_report(commands, _add_data)
     add_receipt_commands(commands)
+    add_doctor(commands, _add_data)
     return parser
 
 
 def _add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)"
-    )
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)")
 
 
 def _add_action(commands: Any, action: Action) -> None:
@@ -107,15 +105,27 @@ def _add_action(commands: Any, action: Action) -> None:
         options = [f"--{name.replace('_', '-')}"]
         if name == "knowledge_base_url":
             options.insert(0, "--knowledge-base")
-        text = schema.get("description", "").replace("%", "%%")
+        text = _option_help(schema).replace("%", "%%")
         if schema.get("type") == "boolean":
             sub.add_argument(*options, dest=name, nargs="?", const="true", help=text, metavar="true|false")
         elif schema.get("type") in ("array", "object"):
             sub.add_argument(*options, dest=name, action="append", help=text, metavar=name.upper())
         else:
             sub.add_argument(*options, dest=name, help=text, metavar=name.upper())
+    sub.add_argument("--format", choices=("json", "text"), default=argparse.SUPPRESS, help="json or text")
     _add_data(sub)
     sub.set_defaults(command=_ask, action=action)
+
+
+def _option_help(schema: Schema) -> str:
+    """What a parameter does, the values that it may take, and its default where it is more than off."""
+    said = schema.get("description", "")
+    if values := schema.get("enum"):
+        said += f" One of: {', '.join(values)}."
+    if values := schema.get("items", {}).get("enum"):
+        said += f" One or more of: {', '.join(values)}; with commas, or the option again."
+    default = schema.get("default")
+    return said if default in (None, False, []) else f"{said} Default: {_joined(default)}."
 
 
 def _ask(arguments: argparse.Namespace) -> int:
@@ -124,7 +134,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     sent = {name: _joined(value) for name, value in given.items() if value is not None}
     runtime = compose(Settings.of(_deployment(arguments.data).environment()))
     reply = dispatch(action, lambda: sent, Caller(user_agent="lamina-cli", has_key=True), runtime)
-    if sys.stdout.isatty():
+    if arguments.format == "text" or (arguments.format is None and sys.stdout.isatty()):
         show(reply.envelope, Console())
     else:
         print(reply.text)
@@ -157,9 +167,8 @@ def _serve(arguments: argparse.Namespace) -> int:
     try:
         gateway = Gateway(("127.0.0.1", arguments.port), routes(TEMPLATE))
     except (OSError, OverflowError) as error:
-        raise DeploymentError(
-            f"port {arguments.port} cannot be used ({error}). Choose another with --port."
-        ) from error
+        why = getattr(error, "strerror", None) or error
+        raise DeploymentError(f"port {arguments.port} cannot be used: {why}. Choose another with --port.") from error
     logging.getLogger("lamina.local").setLevel(logging.INFO)
     indexes = _build(deployment)
     stop = threading.Event()
@@ -200,6 +209,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _build(deployment: Deployment) -> LocalIndexes:
+    deployment.make_folder()
     indexes = LocalIndexes.of(deployment)
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -214,7 +224,7 @@ def _build(deployment: Deployment) -> LocalIndexes:
     for one in built:
         documents = "1 document" if one.documents == 1 else f"{one.documents} documents"
         count = "unchanged" if one.unchanged else documents
-        console.print(f"{one.name.removeprefix('kb-')}: {count}, revision {one.revision}", highlight=False)
+        console.print(f"{one.name}: {count}, revision {one.revision}", highlight=False)
         for skipped in one.skipped:
             console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
     return indexes

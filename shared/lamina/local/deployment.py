@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import json
-from dataclasses import dataclass, field
+import os
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lamina.sources.address import Address, AddressError, AllowList, FolderAddress, parse_address
 
 DEFAULT_DATA = Path(".lamina")
+DEFAULT_PORT = 8787
 _FILE = "deployment.json"
 _CHECKOUT = Path(__file__).resolve().parents[3]
 TEMPLATE = _CHECKOUT / "template.yaml"
@@ -29,12 +32,23 @@ class Deployment:
     settings: dict[str, str] = field(default_factory=dict)
 
     def save(self) -> None:
-        """Remembers the deployment for the commands that follow."""
-        self.data.mkdir(parents=True, exist_ok=True)
+        """Remembers the deployment for the commands that follow. Raises DeploymentError where it cannot."""
         content = {"baseline": self.baseline, "allow": list(self.allow), "settings": self.settings}
         draft = self.data / f"{_FILE}.new"
-        draft.write_text(json.dumps(content, indent=1), "utf-8")
-        draft.replace(self.data / _FILE)
+        try:
+            draft.write_text(json.dumps(content, indent=1), "utf-8")
+            draft.replace(self.data / _FILE)
+        except OSError as error:
+            raise _unusable(self.data, error) from error
+
+    def make_folder(self) -> None:
+        """Makes the data folder where there is none. Raises DeploymentError where it cannot be written."""
+        try:
+            self.data.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _unusable(self.data, error) from error
+        if not os.access(self.data, os.W_OK | os.X_OK):
+            raise _unusable(self.data, PermissionError(errno.EACCES, os.strerror(errno.EACCES)))
 
     def environment(self) -> dict[str, str]:
         """The variables under which a function of this deployment runs."""
@@ -62,6 +76,8 @@ def remembered(data: Path) -> Deployment | None:
         return Deployment(data.absolute(), content["baseline"], tuple(content["allow"]), content["settings"])
     except FileNotFoundError:
         return None
+    except OSError as error:
+        raise _unusable(data, error) from error
     except (ValueError, KeyError, TypeError) as error:
         raise DeploymentError(f"{path} is damaged. Remove it and run lamina index again.") from error
 
@@ -79,17 +95,16 @@ def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[st
         before = known or sample
         baseline, allow = before.baseline, allow or list(before.allow)
     try:
-        deployment = Deployment(
-            data.absolute(),
-            _absolute(baseline),
-            tuple(_entry(one) for one in allow),
-            {**(known.settings if known else {}), **dict(_setting(one) for one in settings)},
-        )
-        deployment.address()
-        deployment.allow_list()
+        deployment = Deployment(data.absolute(), _absolute(baseline), tuple(_entry(one) for one in allow))
+        names = ["baseline", *(one.name for one in deployment.allow_list().named)]
     except AddressError as error:
-        raise DeploymentError(str(error)) from error
-    return deployment
+        raise DeploymentError(f"{error}.") from error
+    given = dict(_setting(one) for one in settings)
+    for name in given:
+        if name not in names:
+            raise DeploymentError(f"--settings {name}=FILE names no knowledge base. Use one of {', '.join(names)}.")
+    kept = {name: text for name, text in known.settings.items() if name in names} if known else {}
+    return replace(deployment, settings={**kept, **given})
 
 
 def _entry(entry: str) -> str:
@@ -99,15 +114,25 @@ def _entry(entry: str) -> str:
 
 def _absolute(address: str) -> str:
     """A folder as an absolute path, checked to be one; any other address as it is."""
-    parsed = parse_address(address, allow_folders=True)
+    try:
+        parsed = parse_address(address, allow_folders=True)
+    except AddressError as error:
+        raise DeploymentError(f"{address!r} is no knowledge base: {error}. A folder is given by its path.") from error
     if not isinstance(parsed, FolderAddress):
         return address
     path = Path(address).expanduser().resolve()
     if not path.exists():
-        raise DeploymentError(f"there is no folder {address}. Give the folder that holds the Markdown files.")
+        hint = f" For the repository, write https://{address}." if address.startswith("github.com/") else ""
+        raise DeploymentError(f"there is no folder {address}. Give the folder that holds the Markdown files.{hint}")
     if not path.is_dir():
         raise DeploymentError(f"{address} is a file. Give the folder that holds the Markdown files.")
     return str(path)
+
+
+def _unusable(data: Path, error: OSError) -> DeploymentError:
+    return DeploymentError(
+        f"the data folder {data} cannot be used: {error.strerror}. Choose another with --data, or see: lamina doctor"
+    )
 
 
 def _setting(entry: str) -> tuple[str, str]:

@@ -4,22 +4,39 @@ from __future__ import annotations
 
 import base64
 import importlib.util
+import io
+import logging
 import socket
+import sys
+import threading
+import time
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.local.template import Route
+from lamina.runtime.http_event import JSON_TYPE
 
-# What API Gateway itself accepts; the functions' own bound is lower.
+# What API Gateway itself accepts; the functions' own bound is lower, and it is what a caller is told.
 MAX_PAYLOAD_BYTES = 10 * 1024 * 1024
 _IDLE_SECONDS = 30
+# A request has to be here whole by then, however slowly and however often its bytes come.
+_REQUEST_SECONDS = 60.0
+_MOST_CONNECTIONS = 1024
+_MOST_READ_AWAY = 64 * 1024 * 1024
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+logger = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
@@ -33,10 +50,30 @@ class Gateway(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], routes: Sequence[Route]) -> None:
         self.routes = tuple(routes)
         self._handlers: dict[Path, Handler] = {}
+        self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
         for route in self.routes:
             if route.code not in self._handlers:
                 self._handlers[route.code] = load_handler(route.code, route.handler)
         super().__init__(address, _Exchange)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Takes a connection up in a thread of its own, or closes it where too many are open."""
+        if not self._free.acquire(blocking=False):
+            self.shutdown_request(request)
+            return
+        super().process_request(request, client_address)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """One connection from its first request to its last."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._free.release()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A caller that went away is no fault of ours."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            logger.error("a connection failed", exc_info=True)
 
     def find(self, path: str, method: str) -> tuple[Route, Handler, dict[str, str]] | None:
         """The route of a path, its handler and the path's parameters."""
@@ -103,6 +140,25 @@ def _event_body(body: bytes) -> dict[str, Any]:
         return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
 
 
+class _Incoming(io.RawIOBase):
+    """What a caller sends, until `ends`: a time-out by itself would be renewed by every byte."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self._connection = connection
+        self.ends = 0.0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        left = self.ends - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the request took too long to arrive")
+        self._connection.settimeout(min(left, _IDLE_SECONDS))
+        return self._connection.recv_into(buffer)
+
+
 class _Exchange(BaseHTTPRequestHandler):
     """One connection."""
 
@@ -115,6 +171,14 @@ class _Exchange(BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._incoming = _Incoming(self.connection)
+        self.rfile.close()
+        self.rfile = io.BufferedReader(self._incoming)
+
+    def handle_one_request(self) -> None:
+        """The next request of a connection."""
+        self._incoming.ends = time.monotonic() + _REQUEST_SECONDS
+        super().handle_one_request()
 
     def log_message(self, format: str, *args: Any) -> None:
         """Requests are not logged: a line would hold the query."""
@@ -144,16 +208,21 @@ class _Exchange(BaseHTTPRequestHandler):
             self._write(self._refusal("UNKNOWN_PATH", "no such path. See /openapi.json."))
             return
         route, handler, parameters = found
-        self._write(handler(proxy_event(self, route, parameters, body), None))
+        try:
+            response = handler(proxy_event(self, route, parameters, body), None)
+        except Exception:
+            # As API Gateway does for a function that fails.
+            logger.error("a handler failed: %s", route.path, exc_info=True)
+            response = self._refusal("INTERNAL_ERROR", "Something failed that should not. Try again later.")
+        self._write(response)
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = answer  # noqa: N815
 
     def _body(self) -> bytes | None:
         """The request's body; None where it was refused and answered."""
-        try:
-            length = int(self.headers.get("content-length") or 0)
-        except ValueError:
-            length = -1
+        lengths = {text.strip() for text in self.headers.get_all("content-length", ["0"])}
+        text = lengths.pop() if len(lengths) == 1 else ""
+        length = int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else -1
         if length < 0 or self.headers.get("transfer-encoding"):
             self.close_connection = True
             self._write(self._refusal("INVALID_PARAMETER", "send the body with its content-length."))
@@ -161,14 +230,29 @@ class _Exchange(BaseHTTPRequestHandler):
         if length > MAX_PAYLOAD_BYTES:
             self.close_connection = True
             self._write(
-                self._refusal("REQUEST_TOO_LARGE", "the body is over 262144 bytes.", max_bytes=262144)
+                self._refusal(
+                    "REQUEST_TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes.", max_bytes=MAX_BODY_BYTES
+                )
             )
+            self._read_away(length)
             return None
-        return self.rfile.read(length)
+        body = self.rfile.read(length)
+        if len(body) < length:
+            self.close_connection = True
+            return None
+        return body
+
+    def _read_away(self, length: int) -> None:
+        """Reads what a caller goes on sending, within bounds: closing at once would reset the answer on its way."""
+        self.wfile.flush()
+        left = min(length, _MOST_READ_AWAY)
+        with suppress(OSError):
+            while left > 0 and (read := len(self.rfile.read(min(left, 65536)))):
+                left -= read
 
     def _refusal(self, code: str, message: str, **details: Any) -> dict[str, Any]:
         error = LaminaError(code, message, **details)
-        headers = {"Content-Type": "application/json", "Cache-Control": "no-store"}
+        headers = {"Content-Type": JSON_TYPE, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
         return {
             "statusCode": error.kind.http_status,
             "headers": {**headers, "Access-Control-Allow-Origin": "*"},
@@ -178,6 +262,7 @@ class _Exchange(BaseHTTPRequestHandler):
     def _write(self, response: dict[str, Any]) -> None:
         content = response.get("body", "").encode()
         status = response["statusCode"]
+        self.connection.settimeout(_IDLE_SECONDS)
         self.send_response(status)
         for name, value in response.get("headers", {}).items():
             self.send_header(name, value)

@@ -5,24 +5,31 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from lamina.contract.ports import AlreadyExists, Source, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
 from lamina.local.deployment import Deployment, DeploymentError
 from lamina.runtime.builds import Builder
-from lamina.runtime.catalogue import index_name, settings_key
+from lamina.runtime.catalogue import SETTINGS_PREFIX, index_name, settings_key
 from lamina.runtime.indexer_wiring import builder
 from lamina.runtime.indexing import Built
 from lamina.runtime.settings import Settings
-from lamina.sources.address import Address, FolderAddress
+from lamina.sources.address import Address, AllowedKnowledgeBase, BucketAddress, FolderAddress, GitHubAddress
 
 logger = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 1.0
 _REMOTE_LOOKS = 300
+_RETRY_LOOKS = 15
 _WAIT_SECONDS = 5.0
+
+_REMEDIES: Mapping[type[Address], str] = {
+    FolderAddress: "Give the folder that holds the .md files.",
+    GitHubAddress: "Check the address and the network; a private repository needs a token in GITHUB_TOKEN.",
+    BucketAddress: "Check the address, the network and your AWS credentials.",
+}
 
 Reporter = Callable[[str], Progress]
 
@@ -36,52 +43,69 @@ class LocalIndexes:
 
     @classmethod
     def of(cls, deployment: Deployment) -> LocalIndexes:
-        """The indexes of a deployment. The settings it lays over its knowledge bases are written to its store."""
+        """The indexes of a deployment. Its store then holds the settings that it lays over, and no others."""
         made = builder(Settings.of(deployment.environment()))
-        for name, text in deployment.settings.items():
-            made.store.replace(settings_key(index_name(None if name == "baseline" else name)), text.encode())
+        laid = {
+            settings_key(index_name(None if name == "baseline" else name)): text
+            for name, text in deployment.settings.items()
+        }
+        for key in made.store.keys(SETTINGS_PREFIX):
+            if key not in laid:
+                made.store.delete(key)
+        for key, text in laid.items():
+            made.store.replace(key, text.encode())
         return cls(deployment, made)
 
     def build(self, reporter: Reporter) -> list[Built]:
         """Brings every index up to date. Raises DeploymentError where a source cannot be read or holds nothing."""
-        built = []
-        for wanted in (None, *self.builder.allow.named):
-            name = wanted.name if wanted else "baseline"
-            try:
-                one = self.builder.build(wanted, reporter(name))
-                while one is None:
-                    logger.warning("%s: waiting for another build", name)
-                    time.sleep(_WAIT_SECONDS)
-                    one = self.builder.build(wanted, reporter(name))
-            except SourceUnavailable as error:
-                where = wanted.url if wanted else self.deployment.baseline
-                raise DeploymentError(f"{name} ({where}) cannot be read: {error.reason}") from error
-            if one.documents == 0:
-                where = wanted.url if wanted else self.deployment.baseline
-                raise DeploymentError(
-                    f"{name} ({where}) holds no Markdown that can be indexed. Give the folder that holds the .md files."
-                )
-            built.append(one)
-        return built
+        return [self._build(wanted, reporter) for wanted in (None, *self.builder.allow.named)]
 
     def watch(self, stop: threading.Event) -> None:
-        """Builds again whenever a source changes, until told to stop. A failed build leaves the index as it was."""
+        """Builds again whenever a source changes, until told to stop.
+
+        A failed build leaves the index as it was and those of the others to be built, and is tried again.
+        """
         sources = {name: self.builder.opener.open(address) for name, address in self._addresses().items()}
         seen = _revisions(sources)
         local = {name: sources[name] for name, a in self._addresses().items() if isinstance(a, FolderAddress)}
-        looks = 0
+        looks, is_behind = 0, False
         while not stop.wait(_LOOK_SECONDS):
             looks += 1
             now = {**seen, **_revisions(sources if looks % _REMOTE_LOOKS == 0 else local)}
-            if now == seen:
-                continue
-            seen = now
-            try:
-                for one in self.build(lambda name: lambda done, total: None):
-                    if not one.unchanged:
-                        logger.info("%s: indexed again, %s documents", one.name, one.documents)
-            except (DeploymentError, StoreUnavailable, AlreadyExists) as error:
-                logger.warning("not indexed again: %s", error)
+            if now != seen or (is_behind and looks % _RETRY_LOOKS == 0):
+                seen = now
+                current = [self._rebuild(wanted) for wanted in (None, *self.builder.allow.named)]
+                is_behind = not all(current)
+
+    def _rebuild(self, wanted: AllowedKnowledgeBase | None) -> bool:
+        """Brings one index up to date and says whether it is; whatever fails must not end the watch."""
+        try:
+            one = self._build(wanted, lambda name: lambda done, total: None)
+        except (DeploymentError, StoreUnavailable, AlreadyExists) as error:
+            logger.warning("not indexed again: %s", error)
+            return False
+        except Exception:
+            logger.error("not indexed again", exc_info=True)
+            return False
+        if not one.unchanged:
+            logger.info("%s: indexed again, %s documents", one.name, one.documents)
+        return True
+
+    def _build(self, wanted: AllowedKnowledgeBase | None, reporter: Reporter) -> Built:
+        """Brings one index up to date, after another build of it if one runs. Raises DeploymentError."""
+        name = wanted.name if wanted else "baseline"
+        try:
+            one = self.builder.build(wanted, reporter(name))
+            while one is None:
+                logger.warning("%s: waiting for another build", name)
+                time.sleep(_WAIT_SECONDS)
+                one = self.builder.build(wanted, reporter(name))
+        except SourceUnavailable as error:
+            address = wanted.address if wanted else self.builder.baseline
+            raise DeploymentError(
+                f"{name} ({address.url}) cannot be indexed: {error.reason}. {_REMEDIES[type(address)]}"
+            ) from error
+        return replace(one, name=name)
 
     def _addresses(self) -> dict[str, Address]:
         return {

@@ -260,7 +260,7 @@ def _told() -> Iterator[None]:
     try:
         yield
     except SourceUnavailable as error:
-        raise DeploymentError(error.reason) from error
+        raise DeploymentError(f"{error.reason}. Name the workspace with --root.") from error
     except Refusal as refusal:
         raise DeploymentError(f"{refusal.code}: {_MEANINGS.get(refusal.code, '')}") from refusal
 

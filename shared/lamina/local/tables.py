@@ -24,9 +24,7 @@ def show(envelope: Envelope, console: Console) -> None:
     if isinstance(data, list):
         _show_entries(envelope, data, console)
     elif data is None:
-        console.print(
-            Text(f"{envelope['status']}: {envelope.get('reason', 'no such document.')}", style="yellow")
-        )
+        console.print(Text(f"{envelope['status']}: {envelope.get('reason', 'no such document.')}", style="yellow"))
         for uri in envelope.get("did_you_mean", ()):
             console.print(Text(f"  did you mean {uri}"))
         for link in envelope.get("supersession_chain", ()):

@@ -74,9 +74,7 @@ def _use(arguments: argparse.Namespace) -> int:
         consumer = Consumer(
             kind=ConsumerKind(arguments.kind), uri=arguments.uri, digest=sha256_hex(_read(arguments.artifact))
         )
-        receipt = mint_use(
-            parse(record), arguments.rank, Relation(arguments.relation), consumer, created_at=now
-        )
+        receipt = mint_use(parse(record), arguments.rank, Relation(arguments.relation), consumer, created_at=now)
     except ValidationError as error:
         raise DeploymentError(f"{first_fault(error)}. Give --uri as text of at most 2048 characters.") from error
     except Refused as error:

@@ -21,6 +21,7 @@ SHORT_NEEDLE: Final = 3
 LEAD: Final = 60
 """Characters before the first sighting within which a snippet looks for the start of its line or sentence."""
 
+_HEADING: Final = re.compile(r"^[ \t]{0,3}#{1,6}[ \t]+([^\n]*?)[ \t#]*$", re.MULTILINE)
 _LINE_MARKS: Final = re.compile(
     r"^[ \t]*(?:(?:>[ \t]?)+|\#{1,6}[ \t]+|(?:```|~~~).*$|(?:[-*_][ \t]*){3,}$|[|:\s-]+$|(?:[-*+]|\d{1,3}[.)])[ \t]+)+",
     re.MULTILINE,
@@ -56,15 +57,16 @@ def snippet(body: str, needles: Needles, limit: int = LONGEST_SNIPPET) -> str:
     """
     start = _best_start(body[:LONGEST_SEARCHED], needles, limit)
     # Marks fall away in cleaning, hence more is cut out than is shown.
-    return _cut(plain(body[start : start + 2 * limit]), limit)
+    return _cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —")
 
 
 def plain(markdown: str) -> str:
     """Markdown with its marks removed and its lines joined."""
-    text = _LINE_MARKS.sub("", markdown)
+    # A dash tells a heading from the sentence that follows it.
+    text = _LINE_MARKS.sub("", _HEADING.sub(r"\1 —", markdown) if "#" in markdown else markdown)
     if _MARKED.search(text):
         text = _INLINE_MARKS.sub("", _TAGS.sub(" ", _LINKS.sub(r"\1", text)))
-    return " ".join(text.split())
+    return " ".join(text.split()).removesuffix(" —")
 
 
 @lru_cache(maxsize=1024)

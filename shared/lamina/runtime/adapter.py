@@ -90,10 +90,12 @@ def method_not_allowed(request: HttpRequest, methods: tuple[str, ...]) -> Lamina
     )
 
 
-def failed(error: LaminaError) -> HttpResponse:
-    """An error outside any action, as its envelope."""
+def failed(error: LaminaError, action: str | None = None) -> HttpResponse:
+    """An error before or outside any action, as its envelope."""
     headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    return HttpResponse(error.kind.http_status, compact(failure(error, None)), headers=headers)
+    if error.kind.http_status == 405:
+        headers["Allow"] = ", ".join((*error.details["methods"], "OPTIONS"))
+    return HttpResponse(error.kind.http_status, compact(failure(error, action)), headers=headers)
 
 
 def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | None:
@@ -104,7 +106,5 @@ def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | 
         return _PUBLIC
     if not issubclass(action.request, DocumentRequest):
         return None
-    has_body = (
-        str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
-    )
+    has_body = str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
     return _PRIVATE if has_body else None

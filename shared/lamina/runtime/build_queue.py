@@ -32,9 +32,13 @@ def _invoke(function: str, payload: bytes) -> None:
 
 @dataclass(slots=True)
 class LambdaBuilds:
-    """A queue that is the indexer function, invoked without waiting."""
+    """A queue that is the indexer function, invoked without waiting.
+
+    `patient` asks are each of a change that the build under way may not know of: none is left out, and it waits.
+    """
 
     function: str
+    patient: bool = False
     invoke: Callable[[str, bytes], None] = _invoke
     clock: Callable[[], float] = time.monotonic
     _asked: dict[str | None, float] = field(default_factory=dict)
@@ -42,10 +46,11 @@ class LambdaBuilds:
     def ask(self, address: str | None) -> None:
         """Invokes the indexer, unless this process just did. A failure is logged, and the next ask tries again."""
         now = self.clock()
-        if now - self._asked.get(address, -ASK_SECONDS) < ASK_SECONDS:
+        if not self.patient and now - self._asked.get(address, -ASK_SECONDS) < ASK_SECONDS:
             return
+        wish = {"task": "build", "knowledge_base_url": address, **({"patient": True} if self.patient else {})}
         try:
-            self.invoke(self.function, json.dumps({"task": "build", "knowledge_base_url": address}).encode())
+            self.invoke(self.function, json.dumps(wish).encode())
             self._asked[address] = now
         except StoreUnavailable as error:
             logger.error("no build is asked for: %s", error)

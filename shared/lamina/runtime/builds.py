@@ -9,11 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from lamina.contract.errors import LaminaError
 from lamina.contract.ports import AlreadyExists, ObjectStore, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
+from lamina.index.sealed import SnapshotRefused
 from lamina.runtime.catalogue import index_name, lease_key, settings_key
 from lamina.runtime.feeds import SourceOpener
 from lamina.runtime.indexing import Built, Feed, Indexer
@@ -64,7 +66,7 @@ class Builder:
                 report(name, self.build(wanted), None)
             except SourceUnavailable as error:
                 report(name, None, error.reason)
-            except StoreUnavailable as error:
+            except (AlreadyExists, SnapshotRefused, StoreUnavailable) as error:
                 report(name, None, str(error))
 
     def named(self, address: str | None) -> AllowedKnowledgeBase | None:
@@ -99,7 +101,7 @@ class Builder:
             stored = self.store.get(key)
             if stored is None:
                 self.store.create(key, _lease(owner, now))
-            elif _until(stored.content) > now and _owner(stored.content) != owner:
+            elif _is_held(stored.content, now) and _owner(stored.content) != owner:
                 return False
             else:
                 self.store.replace(key, _lease(owner, now), version=stored.version)
@@ -128,16 +130,25 @@ class ThreadedBuilds:
     """A queue that builds in a thread of this process: for one's own machine."""
 
     builder: Builder
+    _running: set[str | None] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def ask(self, address: str | None) -> None:
-        """Starts a build, unless one runs."""
+        """Starts a build, unless one of that address runs."""
+        with self._lock:
+            if address in self._running:
+                return
+            self._running.add(address)
         threading.Thread(target=self._run, args=(address,), daemon=True).start()
 
     def _run(self, address: str | None) -> None:
         try:
             self.builder.build(self.builder.named(address))
-        except (SourceUnavailable, StoreUnavailable) as error:
+        except (LaminaError, SourceUnavailable, StoreUnavailable, AlreadyExists) as error:
             logger.warning("a build on demand failed: %s", error)
+        finally:
+            with self._lock:
+                self._running.discard(address)
 
 
 def _lease(owner: str, now: float) -> bytes:
@@ -148,7 +159,7 @@ def _fields(content: bytes) -> dict[str, Any]:
     """A lease's fields; a damaged lease is nobody's and over."""
     try:
         fields = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
 
@@ -157,6 +168,7 @@ def _owner(content: bytes) -> object:
     return _fields(content).get("owner")
 
 
-def _until(content: bytes) -> float:
+def _is_held(content: bytes, now: float) -> bool:
+    """Whether a lease still runs. One that runs longer than any does was taken by a clock that was wrong."""
     until = _fields(content).get("until")
-    return float(until) if isinstance(until, int | float) else 0.0
+    return isinstance(until, int | float) and now < until <= now + 2 * LEASE_SECONDS

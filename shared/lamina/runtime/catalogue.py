@@ -6,14 +6,18 @@ import json
 import re
 from dataclasses import asdict, dataclass
 
-from lamina.contract.ids import Revision
+from lamina.contract.ids import Revision, sha256_hex
 from lamina.contract.ports import ObjectStore
 from lamina.index.sealed import FORMAT
 
 BASELINE = "baseline"
+SETTINGS_PREFIX = "settings/"
 
 _ROOT = f"index/v{FORMAT}"
-_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
+# Keys part their fields by "_", so a name may not hold one.
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
+_LONGEST_NAME = 100
+_KEY = re.compile(rf"{_ROOT}/[A-Za-z0-9.~_-]{{1,190}}\.pkl")
 _NO_OVERLAY = "-"
 
 
@@ -32,10 +36,14 @@ class Pointer:
 
 
 def index_name(knowledge_base: str | None) -> str:
-    """The part of keys that names a knowledge base; None is the baseline alone."""
+    """The part of keys that names a knowledge base; None is the baseline alone. No two names share one."""
     if knowledge_base is None:
         return BASELINE
-    return "kb-" + _UNSAFE.sub("-", knowledge_base)
+    spelt = _UNSAFE.sub(_escaped, knowledge_base)
+    if len(spelt) > _LONGEST_NAME:
+        # "~~" is in no spelling that is short enough to stay whole.
+        spelt = f"{spelt[:_LONGEST_NAME]}~~{sha256_hex(knowledge_base.encode())[:32]}"
+    return f"kb-{spelt}"
 
 
 def snapshot_prefix(name: str, revision: Revision) -> str:
@@ -65,7 +73,7 @@ def lease_key(name: str) -> str:
 
 def settings_key(name: str) -> str:
     """The key of the settings that the operator lays over a knowledge base's own."""
-    return f"settings/{name}.yml"
+    return f"{SETTINGS_PREFIX}{name}.yml"
 
 
 def read_pointer(store: ObjectStore, name: str) -> tuple[Pointer | None, str | None]:
@@ -73,11 +81,7 @@ def read_pointer(store: ObjectStore, name: str) -> tuple[Pointer | None, str | N
     stored = store.get(pointer_key(name))
     if stored is None:
         return None, None
-    try:
-        fields = json.loads(stored.content)
-        return Pointer(**{**fields, "earlier": tuple(fields.get("earlier", ()))}), stored.version
-    except (ValueError, TypeError, AttributeError):
-        return None, stored.version
+    return _pointer(stored.content), stored.version
 
 
 def write_pointer(store: ObjectStore, name: str, pointer: Pointer, version: str | None) -> None:
@@ -87,3 +91,23 @@ def write_pointer(store: ObjectStore, name: str, pointer: Pointer, version: str 
         store.create(pointer_key(name), content)
     else:
         store.replace(pointer_key(name), content, version=version)
+
+
+def _pointer(content: bytes) -> Pointer | None:
+    try:
+        fields = json.loads(content)
+        pointer = Pointer(**{**fields, "earlier": tuple(fields.get("earlier", ()))})
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
+    texts = (pointer.sha256, pointer.revision, pointer.inputs)
+    keys = (pointer.key, *pointer.earlier)
+    is_whole = all(isinstance(text, str) for text in texts) and all(_is_key(key) for key in keys)
+    return pointer if is_whole else None
+
+
+def _is_key(key: object) -> bool:
+    return isinstance(key, str) and _KEY.fullmatch(key) is not None
+
+
+def _escaped(character: re.Match[str]) -> str:
+    return "".join(f"~{byte:02x}" for byte in character[0].encode())

@@ -36,7 +36,7 @@ class SourceOpener:
             from lamina.sources.bucket import BucketSource
             from lamina.stores.s3 import make_client
 
-            return BucketSource(make_client("s3"), address, self.bounds)
+            return BucketSource(make_client("s3", read_seconds=20.0, attempts=5), address, self.bounds)
         from lamina.sources.github import GitHubSource
 
         return GitHubSource(address, token=self.token(), bounds=self.bounds)

@@ -10,11 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from lamina.contract.envelope import failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import MAX_BODY_BYTES
 
 JSON_TYPE = "application/json; charset=utf-8"
 MAX_NESTING = 64
+# Lambda answers with at most 6 MB, of which the rest of the response takes a little.
+MOST_ANSWER_BYTES = 6_000_000
 
 _COMMON_HEADERS: Mapping[str, str] = {
     "Access-Control-Allow-Origin": "*",
@@ -89,7 +92,10 @@ class HttpResponse:
     headers: Mapping[str, str] = field(default_factory=dict)
 
     def event(self) -> dict[str, Any]:
-        """The proxy response that API Gateway reads."""
+        """The proxy response that API Gateway reads; an error in place of one that Lambda would not carry."""
+        return self._proxied() if is_carried(self.text) else _too_large()._proxied()
+
+    def _proxied(self) -> dict[str, Any]:
         return {
             "statusCode": self.status,
             "headers": {
@@ -101,6 +107,27 @@ class HttpResponse:
             "body": self.text,
             "isBase64Encoded": False,
         }
+
+
+def is_carried(text: str) -> bool:
+    """Whether Lambda carries an answer of this text, in which JSON makes two characters of some."""
+    return len(text) * 4 <= MOST_ANSWER_BYTES or (
+        len(json.dumps(text, ensure_ascii=False).encode("utf-8", "replace")) <= MOST_ANSWER_BYTES
+    )
+
+
+def too_large() -> LaminaError:
+    """The error in place of an answer that Lambda would not carry."""
+    return LaminaError(
+        "RESPONSE_EXCEEDS_TOKEN_BUDGET",
+        f"the answer is over {MOST_ANSWER_BYTES} bytes. Ask for one section of the document, or for fewer flags.",
+        largest_limit_that_fits=0,
+    )
+
+
+def _too_large() -> HttpResponse:
+    error = too_large()
+    return HttpResponse(error.kind.http_status, json.dumps(failure(error, None)))
 
 
 def parse_json(content: bytes) -> Any:

@@ -6,12 +6,14 @@ import hashlib
 import hmac
 import json
 import logging
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from lamina.contract.envelope import ERROR, FOUND, compact
 from lamina.contract.errors import LaminaError
-from lamina.contract.ports import SourceUnavailable, StoreUnavailable
+from lamina.contract.ports import AlreadyExists, SourceUnavailable, StoreUnavailable
+from lamina.index.sealed import SnapshotRefused
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
 from lamina.runtime.builds import Builder
 from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json
@@ -25,6 +27,8 @@ logger = logging.getLogger(__name__)
 
 _METHODS = ("POST",)
 _PROGRESS_STEP = 500
+# Long enough for any build, short enough for the function that waits.
+_WAIT_SECONDS, _WAITS = 5.0, 60
 # GitHub's own bound on a webhook payload.
 MAX_PUSH_BYTES = 25 * 1024 * 1024
 
@@ -40,7 +44,8 @@ def indexer() -> Handler:
         started = wire().clock()
         results: list[dict[str, Any]] = []
         if event.get("task") == "build":
-            results.append(_build(runtime.builder, event.get("knowledge_base_url")))
+            waits = _WAITS if event.get("patient") is True else 0
+            results.append(_build(runtime.builder, event.get("knowledge_base_url"), waits))
         else:
             runtime.builder.refresh(lambda name, built, failure: results.append(_result(name, built, failure)))
         for result in results:
@@ -107,16 +112,22 @@ def _touched(push: Any, builder: Builder) -> list[AllowedKnowledgeBase | None]:
     return [one for one in builder.allow.named if is_pushed(one.address)]
 
 
-def _build(builder: Builder, address: str | None) -> dict[str, Any]:
+def _build(builder: Builder, address: str | None, waits: int = 0) -> dict[str, Any]:
+    """Brings one index up to date; where another build of it runs, waits up to so many times for its end."""
     name = address or "baseline"
     try:
         wanted = builder.named(address)
-        return _result(wanted.name if wanted else "baseline", builder.build(wanted, _progress(name)), None)
+        built = builder.build(wanted, _progress(name))
+        while built is None and waits > 0:
+            waits -= 1
+            time.sleep(_WAIT_SECONDS)
+            built = builder.build(wanted, _progress(name))
+        return _result(wanted.name if wanted else "baseline", built, None)
     except LaminaError as error:
         return _result(name, None, error.kind.code)
     except SourceUnavailable as error:
         return _result(name, None, error.reason)
-    except StoreUnavailable as error:
+    except (AlreadyExists, SnapshotRefused, StoreUnavailable) as error:
         return _result(name, None, str(error))
 
 

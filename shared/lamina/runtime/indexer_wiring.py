@@ -38,7 +38,7 @@ def compose_indexer(settings: Settings) -> IndexerRuntime:
     """The indexer of these settings."""
     made = builder(settings)
     name = settings.indexer_function
-    queue: BuildQueue = ThreadedBuilds(made) if name is None else LambdaBuilds(name)
+    queue: BuildQueue = ThreadedBuilds(made) if name is None else LambdaBuilds(name, patient=True)
 
     def failed() -> None:
         count_on_aws(settings, Fault.BUILD_FAILED)
@@ -48,7 +48,7 @@ def compose_indexer(settings: Settings) -> IndexerRuntime:
 
 def builder(settings: Settings) -> Builder:
     """What builds the indexes of a deployment."""
-    local, store = settings.data is not None, object_store(settings)
+    local, store = settings.data is not None, object_store(settings, patient=True)
     github = secret_of(settings, settings.github_secret, "github.token")
 
     def token() -> str | None:
@@ -57,7 +57,7 @@ def builder(settings: Settings) -> Builder:
 
     return Builder(
         store,
-        Indexer(store, signing_key_of(settings)),
+        Indexer(store, signing_key_of(settings), accepts_empty=not local),
         SourceOpener(token),
         parse_address(settings.baseline or "", allow_folders=local),
         AllowList.parse(settings.allow, allow_folders=local),

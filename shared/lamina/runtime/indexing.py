@@ -10,7 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from lamina.contract.ids import sha256_hex
-from lamina.contract.ports import AlreadyExists, ObjectStore, SkippedFile, Source, SourceFile, SourceTree
+from lamina.contract.ports import (
+    AlreadyExists,
+    ObjectStore,
+    SkippedFile,
+    Source,
+    SourceFile,
+    SourceTree,
+    SourceUnavailable,
+    StoreUnavailable,
+)
 from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_settings
 from lamina.governance.manifest import bundle_revision, bundled_files
 from lamina.index.build import Edition, Progress, build
@@ -60,10 +69,15 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Indexer:
-    """Builds the indexes of a deployment into its store."""
+    """Builds the indexes of a deployment into its store.
+
+    `accepts_empty` says whether an index without a document of its sources may be published: on a person's own
+    machine that is a wrong folder, on a deployment a knowledge base that is yet to be written.
+    """
 
     store: ObjectStore
     signing_key: Callable[[], bytes]
+    accepts_empty: bool = True
 
     def index(
         self,
@@ -91,6 +105,9 @@ class Indexer:
         skipped = tuple(one for edition in editions for one in edition.skipped)
         editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
         snapshot, cache = build(editions, self._cache(name), progress)
+        live = len(snapshot) - int(np.count_nonzero(snapshot.mask(Origin.BUNDLED)))
+        if not live and not self.accepts_empty:
+            raise SourceUnavailable("it holds no Markdown that can be indexed")
         key, sha256 = self._write(name, snapshot)
         before = () if pointer is None else (pointer.key, *pointer.earlier)
         earlier = tuple(one for one in dict.fromkeys(before) if one != key)
@@ -99,10 +116,7 @@ class Indexer:
             write_pointer(self.store, name, moved, version)
         except AlreadyExists:
             return None
-        for old in earlier[KEPT_SNAPSHOTS:]:
-            self.store.delete(old)
-        self._keep(name, cache)
-        live = len(snapshot) - int(np.count_nonzero(snapshot.mask(Origin.BUNDLED)))
+        self._tidy(name, earlier[KEPT_SNAPSHOTS:], cache)
         return Built(name, str(snapshot.revision), live, unchanged=False, skipped=skipped)
 
     def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
@@ -152,6 +166,15 @@ class Indexer:
         except SnapshotRefused as error:
             logger.warning("what the last build remembered is refused: %s", error)
             return None
+
+    def _tidy(self, name: str, old: Sequence[str], cache: ParseCache) -> None:
+        """What is left to do once the index is published, and no reason to call it failed."""
+        try:
+            for key in old:
+                self.store.delete(key)
+            self._keep(name, cache)
+        except StoreUnavailable as error:
+            logger.warning("%s: the index is published, but not tidied up after: %s", name, error)
 
     def _keep(self, name: str, cache: ParseCache) -> None:
         sealed = seal(

@@ -18,6 +18,7 @@ from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowe
 from lamina.runtime.dispatch import Caller
 from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json, preflight
 from lamina.runtime.knowledge_wiring import wire_knowledge
+from lamina.runtime.observed import observed_once
 from lamina.runtime.wiring import Runtime, wire
 from lamina.telemetry.record import Record, consumer_of
 
@@ -62,11 +63,12 @@ def knowledge() -> Handler:
     """The handler of both routes. An event without `httpMethod` is a direct invocation with agent authority."""
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
-        runtime, service = wire(), wire_knowledge()
         if not isinstance(event, Mapping) or "httpMethod" not in event:
             caller = KnowledgeCaller(Authority.AGENT, owner=_DIRECT_OWNER, sees_all=False)
-            return _answer(event, caller, Caller(has_key=True), runtime, service).value()
-        return respond(event, runtime, service).event()
+            return _answer(event, caller, Caller(has_key=True), wire(), wire_knowledge()).value()
+        request = HttpRequest.of(event)
+        answered = observed_once(ACTION, request, wire(), lambda runtime: respond(event, runtime, wire_knowledge()))
+        return answered.event()
 
     return handler
 
@@ -79,8 +81,7 @@ def respond(event: Mapping[str, Any], runtime: Runtime, service: KnowledgeServic
     if request.method == "OPTIONS" and not is_operator:
         return preflight(METHODS)
     if request.method not in METHODS:
-        response = failed(method_not_allowed(request, METHODS))
-        return HttpResponse(response.status, response.text, headers={"Allow": ", ".join((*METHODS, "OPTIONS"))})
+        return failed(method_not_allowed(request, METHODS))
     who = caller_of(request, runtime)
     try:
         if is_operator:

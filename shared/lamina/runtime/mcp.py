@@ -12,9 +12,10 @@ from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import MAX_BODY_BYTES
 from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
-from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json
+from lamina.runtime.http_event import HttpRequest, HttpResponse, is_carried, parse_json, too_large
 from lamina.runtime.mcp_frames import (
     BATCHING,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     PARSE_ERROR,
     Outcome,
@@ -55,8 +56,7 @@ def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
     if request.method == "OPTIONS":
         return _preflight()
     if request.method not in METHODS:
-        response = failed(method_not_allowed(request, METHODS))
-        return replace(response, headers={"Allow": "POST, OPTIONS"})
+        return failed(method_not_allowed(request, METHODS))
     if not accepts_json(request.headers.get("accept", "")):
         return _error(406, ProtocolError(INVALID_REQUEST, "the answer is application/json, which accept excludes"))
     try:
@@ -142,8 +142,11 @@ def _batch(frames: list[Any], visit: Visit) -> HttpResponse:
     answers = [outcome.frame for outcome in outcomes if outcome.frame is not None]
     if not answers:
         return HttpResponse(202, "")
+    text = encodable(compact(answers))
+    if not is_carried(text):
+        return _error(400, ProtocolError(INVALID_REQUEST, "the answers are too large for one response: send fewer"))
     waits = [outcome.retry_after for outcome in outcomes if outcome.retry_after is not None]
-    return HttpResponse(200, encodable(compact(answers)), headers=_retry(max(waits, default=None)))
+    return HttpResponse(200, text, headers=_retry(max(waits, default=None)))
 
 
 def _of_batch(frame: Any, visit: Visit) -> Outcome:
@@ -157,6 +160,10 @@ def _response(outcome: Outcome) -> HttpResponse:
     if outcome.frame is None:
         return HttpResponse(outcome.status, "")
     text = encodable(compact(outcome.frame))
+    if not is_carried(text):
+        error = too_large()
+        frame = error_frame(ProtocolError(INVALID_PARAMS, error.message, failure(error, None)), outcome.frame["id"])
+        return HttpResponse(outcome.status, compact(frame))
     return HttpResponse(outcome.status, text, headers=_retry(outcome.retry_after))
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND
+from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact, failure
+from lamina.contract.errors import LaminaError
+from lamina.contract.ports import StoreUnavailable
 from lamina.contract.tokens import count_tokens
 from lamina.runtime.http_event import HttpRequest, HttpResponse
 from lamina.runtime.wiring import Runtime
@@ -36,7 +38,7 @@ def observed_once(
     """The response, after one record under the name `action` unless an action has written its own."""
     sink = NotingSink(runtime.sink)
     started = runtime.clock()
-    response = respond(replace(runtime, sink=sink))
+    response = _answered(action, runtime, lambda: respond(replace(runtime, sink=sink)))
     if not sink.noted:
         _note(action, request, runtime, response, started)
     return response
@@ -45,9 +47,25 @@ def observed_once(
 def observed(action: str, request: HttpRequest, runtime: Runtime, respond: Callable[[], HttpResponse]) -> HttpResponse:
     """The response, after one record of it under the name `action`."""
     started = runtime.clock()
-    response = respond()
+    response = _answered(action, runtime, respond)
     _note(action, request, runtime, response, started)
     return response
+
+
+def _answered(action: str, runtime: Runtime, respond: Callable[[], HttpResponse]) -> HttpResponse:
+    """The response; what went wrong on the way to it comes back as an envelope."""
+    try:
+        return respond()
+    except StoreUnavailable as error:
+        logger.error("STORE_UNAVAILABLE on %s: %s", action, error)
+        fault = LaminaError("STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds.")
+    except LaminaError as error:
+        fault = error
+    except Exception:
+        logger.error("INTERNAL_ERROR on %s", action, exc_info=runtime.log_tracebacks)
+        fault = LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.")
+    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
+    return HttpResponse(fault.kind.http_status, compact(failure(fault, None)), headers=headers)
 
 
 def _note(action: str, request: HttpRequest, runtime: Runtime, response: HttpResponse, started: float) -> None:

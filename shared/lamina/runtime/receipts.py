@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lamina.contract.envelope import FOUND, Envelope, compact, failure
+from lamina.contract.envelope import FOUND, Envelope, compact
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.receipts.canonical import Refused, parse
 from lamina.receipts.verify import Given, Unavailable, verify
-from lamina.runtime.adapter import Handler, method_not_allowed
+from lamina.runtime.adapter import Handler, failed, method_not_allowed
 from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight
 from lamina.runtime.minting import receipt_key, snapshot_key
 from lamina.runtime.observed import observed
@@ -47,9 +47,9 @@ def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
         _check_parameters(request)
         envelope = kept(runtime.store, request.path_parameters.get("digest", ""), has_key=has_key)
     except StoreUnavailable:
-        return _failed(LaminaError("STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds."))
+        return failed(LaminaError("STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds."), NAME)
     except LaminaError as error:
-        return _failed(error)
+        return failed(error, NAME)
     return HttpResponse(200, compact(envelope))
 
 
@@ -122,10 +122,3 @@ def _check_parameters(request: HttpRequest) -> None:
             raise invalid_parameter(
                 name[:64], f"unknown parameter {name[:64]!r} on {NAME}. It takes consumer.", parameters=["consumer"]
             )
-
-
-def _failed(error: LaminaError) -> HttpResponse:
-    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    if error.kind.http_status == 405:
-        headers["Allow"] = ", ".join((*_METHODS, "OPTIONS"))
-    return HttpResponse(error.kind.http_status, compact(failure(error, NAME)), headers=headers)

@@ -8,22 +8,30 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
+from lamina.contract.ports import StoreUnavailable
 from lamina.runtime.settings import Settings
 
 _KEY_BYTES = 32
 
 
-class InsecureKey(Exception):  # noqa: N818
-    """The key file may be read or written by others."""
+class InsecureKey(StoreUnavailable):
+    """The key file may be read or written by others: to a caller, a store that does not answer."""
 
 
 def signing_key_of(settings: Settings) -> Callable[[], bytes]:
     """A function that gives the key, read at its first call."""
     if settings.data is not None:
         path = settings.data / "signing.key"
-        return cache(lambda: local_key(path))
+        return cache(lambda: _file_key(path))
     secret = settings.signing_secret or ""
     return cache(lambda: _secret_key(secret))
+
+
+def _file_key(path: Path) -> bytes:
+    try:
+        return local_key(path)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read or made: {error.strerror}") from error
 
 
 def local_key(path: Path) -> bytes:
@@ -53,8 +61,15 @@ def secret_of(settings: Settings, name: str | None, file: str) -> Callable[[], b
     """A function that gives a shared secret: from Secrets Manager, or locally from a file in the data folder."""
     if settings.data is not None:
         path = settings.data / file
-        return cache(lambda: path.read_bytes().strip() if path.is_file() else None)
+        return cache(lambda: _secret_file(path))
     return cache(lambda: _secret_key(name) if name else None)
+
+
+def _secret_file(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes().strip() if path.is_file() else None
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
 
 
 def _secret_key(secret: str) -> bytes:

@@ -67,6 +67,7 @@ def _health(request: HttpRequest, runtime: Runtime) -> HttpResponse:
         "version": runtime.settings.version,
         "revision": str(served.scopes.snapshot.revision),
         "stale": served.stale,
+        "tool_prefix": runtime.settings.tool_prefix,
         "knowledge_bases": [one.name for one in runtime.allow.named if not one.private],
     }
     return HttpResponse(200, compact(health))

@@ -29,10 +29,18 @@ class Held:
     size: int
 
 
+# A store that makes callers wait before it fails is not asked again for so many times that long.
+_PATIENCE = 10
+
+
 @dataclass(slots=True)
 class _Current:
+    """What a name stood for when the store was last asked; `stale` where it had a newer one or did not answer."""
+
     key: str
     checked_at: float
+    stale: bool = False
+    asked_again_at: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +76,11 @@ class WarmSnapshots:
         with self._lock:
             known = self._current.get(name)
             now = self.clock()
-            if known is not None and now - known.checked_at < self.ttl and known.key in self._held:
-                return Served(self._use(known.key).scopes, stale=False, cached=True)
+            if known is not None and known.key in self._held:
+                if now - known.checked_at < self.ttl:
+                    return Served(self._use(known.key).scopes, stale=known.stale, cached=True)
+                if now < known.asked_again_at:
+                    return Served(self._use(known.key).scopes, stale=True, cached=True)
             try:
                 return self._newest(name, known, now)
             except StoreUnavailable as error:
@@ -78,6 +89,8 @@ class WarmSnapshots:
                         "STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds."
                     ) from error
                 logger.warning("store unavailable, serving the older snapshot of %s", name)
+                ended = self.clock()
+                known.asked_again_at = ended + min(self.ttl, (ended - now) * _PATIENCE)
                 return Served(self._use(known.key).scopes, stale=True, cached=True)
 
     def pinned(self, name: str, revision: Revision) -> Served:
@@ -132,7 +145,7 @@ class WarmSnapshots:
 
     def _older(self, name: str, known: _Current | None, now: float, why: str) -> Served:
         if known is not None and known.key in self._held:
-            known.checked_at = now
+            known.checked_at, known.stale = now, True
             return Served(self._use(known.key).scopes, stale=True, cached=True)
         raise LaminaError("INDEX_NOT_READY", f"The index of this knowledge base {why}. Try again shortly.")
 
@@ -148,7 +161,10 @@ class WarmSnapshots:
         if sha256 is not None and sha256_hex(stored.content) != sha256:
             raise SnapshotRefused("content differs from its pointer")
         _, data = unseal(stored.content, self.signing_key(), kind="snapshot")
-        scopes = Scopes(Snapshot.from_data(data), self.required)
+        snapshot = Snapshot.from_data(data)
+        if not key.startswith(snapshot_prefix(name, snapshot.revision)):
+            raise SnapshotRefused("a snapshot of another revision lies under this name")
+        scopes = Scopes(snapshot, self.required)
         self._held[key] = Held(key, scopes, len(stored.content))
         while len(self._held) > 1 and sum(held.size for held in self._held.values()) > self.max_bytes:
             self._held.popitem(last=False)

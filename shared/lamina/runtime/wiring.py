@@ -112,8 +112,11 @@ def compose(settings: Settings) -> Runtime:
     return runtime
 
 
-def object_store(settings: Settings) -> ObjectStore:
-    """The store of a deployment: a folder locally, a bucket on AWS. Raises ValueError where neither is set."""
+def object_store(settings: Settings, *, patient: bool = False) -> ObjectStore:
+    """The store of a deployment: a folder locally, a bucket on AWS. Raises ValueError where neither is set.
+
+    A reader has a caller waiting and gives up within five seconds; a `patient` store is for builds.
+    """
     if settings.data is not None:
         from lamina.stores.folder import FolderStore  # each side imports its own adapters: a cold start pays
 
@@ -122,7 +125,10 @@ def object_store(settings: Settings) -> ObjectStore:
         raise ValueError("neither LAMINA_BUCKET nor LAMINA_DATA is set: nowhere to read an index from")
     from lamina.stores.s3 import S3Store, make_client
 
-    return S3Store(make_client("s3"), settings.bucket)
+    if patient:
+        return S3Store(make_client("s3", read_seconds=20.0, attempts=5), settings.bucket)
+    # Within a function's ten seconds there has to be time left to say that it failed.
+    return S3Store(make_client("s3", read_seconds=1.5, attempts=2), settings.bucket, seconds=6.0)
 
 
 def _sink(settings: Settings) -> RecordSink:

@@ -182,7 +182,10 @@ class AllowList:
                 continue
             name, equals, url = body.partition("=")
             if not equals or not _NAME.fullmatch(name):
-                raise AddressError(f"{entry!r}: an entry is NAME=URL or https://github.com/OWNER/*")
+                raise AddressError(
+                    f"{entry!r}: an entry is NAME=ADDRESS, NAME of letters, digits, '.', '_' and '-', "
+                    "or https://github.com/OWNER/*"
+                )
             named.append(AllowedKnowledgeBase(name, parse_address(url, allow_folders=allow_folders), private))
         _refuse_doubles("name", [one.name for one in named])
         _refuse_doubles("address", [one.address.identity for one in named])

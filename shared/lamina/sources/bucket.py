@@ -10,6 +10,7 @@ from typing import Any
 
 import urllib3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import SourceTree, SourceUnavailable
@@ -117,5 +118,5 @@ def _answering() -> Iterator[None]:
         if code in _MOVED:
             raise _moved_on() from error
         raise SourceUnavailable(_REASONS.get(code, f"S3 answered {code}")) from error
-    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
+    except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
         raise SourceUnavailable(f"S3 did not answer: {type(error).__name__}") from error

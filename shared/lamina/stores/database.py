@@ -16,7 +16,11 @@ def open_database(path: Path, schema: str, *, synchronous: str, busy_seconds: fl
     # SQLite gives its log and shared memory the permissions of the database.
     os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
     connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute(f"PRAGMA synchronous = {synchronous}")
-    connection.executescript(schema)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.executescript(schema)
+    except sqlite3.Error:
+        connection.close()  # else each call on a damaged file would leave one more open
+        raise
     return connection

@@ -6,6 +6,7 @@ from typing import Any
 
 import urllib3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from lamina.contract.ports import StoreUnavailable
 
@@ -44,6 +45,6 @@ class DynamoRateCounter:
             if code == "ConditionalCheckFailedException":
                 return False
             raise StoreUnavailable(f"DynamoDB answered {code}") from error
-        except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
+        except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
             raise StoreUnavailable(f"DynamoDB did not answer: {type(error).__name__}") from error
         return True

@@ -10,6 +10,7 @@ from typing import Any
 
 import urllib3
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.parsers import ResponseParserError
 
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import (
@@ -315,5 +316,5 @@ def _answering() -> Iterator[None]:
     except ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", ""))
         raise StoreUnavailable(f"DynamoDB answered {code}") from error
-    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
+    except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
         raise StoreUnavailable(f"DynamoDB did not answer: {type(error).__name__}") from error

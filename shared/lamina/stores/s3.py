@@ -15,6 +15,7 @@ import urllib3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.loaders import Loader
+from botocore.parsers import ResponseParserError
 
 from lamina.contract.ports import AlreadyExists, StoredObject, StoreUnavailable
 from lamina.stores.keys import check_key
@@ -25,6 +26,7 @@ _LOST = frozenset({"PreconditionFailed", "412"})
 _CONFLICT = frozenset({"ConditionalRequestConflict", "409"})
 _CONFLICT_RETRIES = 3
 _CONFLICT_SECONDS = 0.05
+_PIECE = 256 * 1024
 _WRITER = "lamina-writer"
 _SERVICES = ("s3", "dynamodb", "secretsmanager", "lambda")
 _MAKING = threading.Lock()
@@ -70,19 +72,20 @@ class _OwnServices(Loader):  # type: ignore[misc]
 
 
 class S3Store:
-    """Objects of a bucket below `prefix`; `version` is the ETag."""
+    """Objects of a bucket below `prefix`; `version` is the ETag. Content has to arrive within `seconds`."""
 
-    def __init__(self, client: Any, bucket: str, prefix: str = "") -> None:
+    def __init__(self, client: Any, bucket: str, prefix: str = "", seconds: float = 60.0) -> None:
         self._client = client
         self._bucket = bucket
         self._prefix = prefix
+        self._seconds = seconds
 
     def get(self, key: str) -> StoredObject | None:
         """The object under `key`, or None."""
         with _answering(key):
             try:
                 answer = self._client.get_object(Bucket=self._bucket, Key=self._key(key))
-                return StoredObject(answer["Body"].read(), answer["ETag"])
+                return StoredObject(self._content(answer["Body"]), answer["ETag"])
             except ClientError as error:
                 if _code(error) in _MISSING:
                     return None
@@ -110,6 +113,16 @@ class S3Store:
             for page in pages:
                 for found in page.get("Contents", ()):
                     yield found["Key"][len(self._prefix) :]
+
+    def _content(self, body: Any) -> bytes:
+        """The whole content. The client's time-out bounds each wait alone, which a trickle never meets."""
+        ends = time.monotonic() + self._seconds
+        pieces = []
+        while piece := body.read(_PIECE):
+            pieces.append(piece)
+            if time.monotonic() > ends:
+                raise TimeoutError("the content took too long to arrive")
+        return b"".join(pieces)
 
     def _key(self, key: str) -> str:
         check_key(key)
@@ -161,5 +174,5 @@ def _answering(key: str) -> Iterator[None]:
         # Without s3:ListBucket, S3 hides that a key is missing behind the same answer.
         hint = "; is s3:ListBucket granted?" if code in ("AccessDenied", "403") else ""
         raise StoreUnavailable(f"S3 answered {code} for {key}{hint}") from error
-    except (BotoCoreError, urllib3.exceptions.HTTPError, OSError) as error:
+    except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
         raise StoreUnavailable(f"S3 did not answer for {key}: {type(error).__name__}") from error

@@ -6,6 +6,9 @@ const form = document.getElementById("ask");
 const status = document.getElementById("status");
 const list = document.getElementById("results");
 const pages = document.getElementById("pages");
+const pageCosts = document.getElementById("page-costs");
+const TIERS = ["blockquote", "metadata", "summary", "body"];
+let toolPrefix = "oddkit_";
 let offset = 0;
 let asked = 0;
 
@@ -52,7 +55,7 @@ function showRequest(action, given) {
   const sent = Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, numeric.includes(name) ? Number(value) : value]),
   );
-  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: `oddkit_${action}`, arguments: sent } };
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: `${toolPrefix}${action}`, arguments: sent } };
   document.getElementById("mcp").textContent = JSON.stringify(call, null, 2);
 }
 
@@ -81,10 +84,29 @@ function entry(found, given, costs) {
   if ("metadata" in found) item.append(element("pre", JSON.stringify(found.metadata, null, 2)));
   const cost = costs[found.uri];
   if (cost) {
-    const tiers = ["floor", "blockquote", "metadata", "summary", "body"].map((tier) => `${tier} ${cost[tier]}`);
-    item.append(element("p", `Tokens: ${tiers.join(" · ")}`, "costs"));
+    const tiers = TIERS.map((tier) => `${tier} ${cost[tier]}`);
+    item.append(element("p", `Tokens: URI and title ${cost.floor} · ${tiers.join(" · ")}`, "costs"));
   }
   return item;
+}
+
+function showPageCosts(costs) {
+  const rows = Object.values(costs);
+  const sum = (tier) => rows.reduce((total, cost) => total + cost[tier], 0);
+  const tiers = TIERS.slice(0, 3).map((tier) => `with ${tier} ${sum(tier)} more`);
+  pageCosts.textContent = `Tokens of this page: URIs and titles ${sum("floor")} · ${tiers.join(" · ")}`;
+  pageCosts.hidden = rows.length === 0;
+}
+
+function preview() {
+  const given = parameters();
+  showRequest(actionOf(given), given);
+}
+
+function clear() {
+  list.replaceChildren();
+  pages.hidden = true;
+  pageCosts.hidden = true;
 }
 
 async function fetchJson(path) {
@@ -114,9 +136,8 @@ async function ask() {
   try {
     const envelope = await fetchJson(`v1/${action}?${queryString(given)}`);
     if (number !== asked) return;
-    list.replaceChildren();
+    clear();
     if (envelope.status === "ERROR") {
-      pages.hidden = true;
       tell(`${envelope.error_code}: ${envelope.error_message}`, true);
       return;
     }
@@ -124,6 +145,7 @@ async function ask() {
     if (number !== asked) return;
     list.start = envelope.offset + 1;
     list.append(...envelope.data.map((found) => entry(found, given, costs)));
+    showPageCosts(costs);
     const last = envelope.offset + envelope.data.length;
     const parts = [envelope.data.length ? `${envelope.offset + 1}–${last} of ${envelope.total}` : "No document here."];
     if (envelope.match) parts.push(`match ${envelope.match.signal}`);
@@ -136,8 +158,7 @@ async function ask() {
     document.getElementById("next").disabled = last >= envelope.total;
   } catch (error) {
     if (number !== asked) return;
-    list.replaceChildren();
-    pages.hidden = true;
+    clear();
     tell(`The service did not answer (${error.message}). Try again.`, true);
   }
 }
@@ -153,10 +174,18 @@ form.addEventListener("submit", (event) => {
   offset = 0;
   ask();
 });
+form.addEventListener("input", () => {
+  offset = 0;
+  pages.hidden = true; // they are of the earlier question
+  preview();
+});
 document.getElementById("previous").addEventListener("click", () => turn(-1));
 document.getElementById("next").addEventListener("click", () => turn(1));
 
+preview();
 fetchJson("health").then((health) => {
+  toolPrefix = health.tool_prefix ?? toolPrefix;
+  preview();
   for (const name of health.knowledge_bases ?? []) {
     const option = document.createElement("option");
     option.value = name;

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import posixpath
 from functools import cache
 from importlib import resources
+from urllib.parse import unquote, urlencode, urlsplit
 
 from lamina.actions.get import ACTION as GET
 from lamina.contract.envelope import ERROR
@@ -37,8 +39,9 @@ def read_page(request: HttpRequest, runtime: Runtime) -> HttpResponse:
     reply = dispatch(GET, lambda: arguments, caller_of(request, runtime), runtime)
     if reply.status == 200:
         data = reply.envelope["data"]
-        content = f'<p class="uri">{html.escape(data["uri"])}</p><article>{_rendered(data["body"])}</article>'
-        return _page(200, data["title"], content)
+        beside = {name: wanted[name] for name in ("knowledge_base_url",) if name in wanted}
+        body = _rendered(data["body"], data["uri"], beside)
+        return _page(200, data["title"], f'<p class="uri">{html.escape(data["uri"])}</p><article>{body}</article>')
     if reply.envelope["status"] == ERROR:
         content = f'<p class="error">{html.escape(reply.envelope["error_message"])}</p>'
         headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
@@ -57,12 +60,33 @@ def _page(status: int, title: str, content: str, headers: dict[str, str] | None 
     return HttpResponse(status, text, "text/html; charset=utf-8", "no-store", {**_HEADERS, **(headers or {})})
 
 
-def _rendered(body: str) -> str:
-    """CommonMark with tables as HTML; raw HTML stays text, links with other schemes than the web's are none."""
+def _rendered(body: str, uri: str, beside: dict[str, str]) -> str:
+    """CommonMark with tables as HTML; raw HTML stays text, images are links, links go where `_address` lets them."""
     from markdown_it import MarkdownIt  # only this page renders Markdown
 
     markdown = MarkdownIt("commonmark", {"html": False}).enable("table").disable("image")
     tokens = markdown.parse(body)
     for token in tokens:
         token.attrs.pop("style", None)  # the alignment of a table's column, which the policy refuses
+        for child in token.children or ():
+            if child.type == "link_open":
+                address = _address(str(child.attrs.pop("href", "")), uri, beside)
+                child.attrs = child.attrs if address is None else {**child.attrs, "href": address}
     return str(markdown.renderer.render(tokens, markdown.options, {}))
+
+
+def _address(link: str, uri: str, beside: dict[str, str]) -> str | None:
+    """Where a link of a document leads: the web, another document's page, or nowhere."""
+    try:
+        parts = urlsplit(link)
+    except ValueError:
+        return None
+    if parts.scheme in ("http", "https", "mailto"):
+        return link
+    if parts.scheme:
+        return f"read?{urlencode({'uri': link, **beside})}" if f"{parts.scheme}://" in link else None
+    if parts.netloc or not parts.path:
+        return None
+    folder = posixpath.dirname(uri.partition("://")[2])
+    path = posixpath.normpath(posixpath.join("/", folder, unquote(parts.path))).lstrip("/")
+    return f"read?{urlencode({'uri': path, **beside})}"

@@ -1,0 +1,51 @@
+"""`python -m tests.bench [--quality] [--speed] [--collections FOLDER…] [--python PATH…] [--json FOLDER]`.
+
+Prints tables and writes them as JSON with their provenance; without `--quality` or `--speed`, both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.bench.growth import SIZES
+from tests.bench.provenance import provenance
+from tests.bench.quality import report
+from tests.bench.speed import speed
+from tests.corpora import CHECKOUT
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Quality and speed, as tables and JSON.")
+    parser.add_argument("--quality", action="store_true", help="only how good the ranking is")
+    parser.add_argument("--speed", action="store_true", help="only how fast and how large everything is")
+    parser.add_argument("--collections", type=Path, nargs="+", default=[], help="folders of public test collections")
+    parser.add_argument("--python", action="append", default=[], help="further interpreters for the cold start")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="documents that ranking is timed at")
+    parser.add_argument("--json", type=Path, default=CHECKOUT / "bench-results", help="folder for the JSON")
+    given = parser.parse_args(arguments)
+    both = given.quality == given.speed
+    found: dict[str, Any] = {"provenance": provenance()}
+    if given.quality or both:
+        found["quality"] = report(given.collections)
+    if given.speed or both:
+        with tempfile.TemporaryDirectory() as folder:
+            corpus, lines = speed(Path(folder), [sys.executable, *given.python], given.sizes)
+        found["corpus"] = {"name": corpus.name, "files": len(corpus.files), "sha256": corpus.checksum}
+        found["speed"] = [line.data() for line in lines]
+        bounds = [line.holds for line in lines if line.holds is not None]
+        sys.stdout.write(f"\n{sum(bounds)} of {len(bounds)} bounds hold\n")
+    given.json.mkdir(parents=True, exist_ok=True)
+    path = given.json / f"{found['provenance']['date'].replace(':', '')}.json"
+    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    sys.stdout.write(f"written to {path}\n")
+
+
+if __name__ == "__main__":
+    main()

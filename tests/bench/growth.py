@@ -1,0 +1,157 @@
+"""Ranking alone as a corpus grows, beside rank-bm25, bm25s and SQLite FTS5 on the same texts and queries."""
+
+from __future__ import annotations
+
+import gc
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import bm25s
+import numpy as np
+import Stemmer
+from rank_bm25 import BM25Okapi
+from tests.bench.enlarged import RARE_WORDS, Enlarged, enlarged
+from tests.bench.figures import Line, percentile
+
+from lamina.corpus.document import Document
+from lamina.index.bm25 import Memory
+from lamina.ranking.order import rank
+
+SIZES = (600, 10_000, 100_000)
+# rank-bm25 keeps a dict a document; a hundred thousand of them need gigabytes and minutes.
+MOST_FOR_RANK_BM25 = 10_000
+TIMES_RANK_BM25 = 50.0
+MOST_MS_AT_100_000 = 20.0
+MOST_GROWTH = 3.0
+TOP = 25
+
+Ask = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Milliseconds of each call."""
+
+    calls: tuple[float, ...]
+
+    @property
+    def p50(self) -> float:
+        """The median."""
+        return percentile(self.calls, 0.5)
+
+    @property
+    def p95(self) -> float:
+        """What one call in twenty takes longer than."""
+        return percentile(self.calls, 0.95)
+
+
+def growth(documents: Sequence[Document], queries: Sequence[str], sizes: Sequence[int] = SIZES) -> Iterator[Line]:
+    """Every engine at every size; the bounds are the speed table's."""
+    rare: dict[int, Times] = {}
+    for size in sizes:
+        corpus = enlarged(documents, size)
+        part = f"Ranking alone at {size:,} documents, {len(queries)} queries"
+        first, again = _lamina(corpus, queries)
+        yield Line(part, "lamina p50, words asked before", again.p50, "ms", most=_bound(size))
+        yield Line(part, "lamina p95, words asked before", again.p95, "ms")
+        yield Line(part, "lamina p50, words never asked before", first.p50, "ms", most=_bound(size))
+        yield Line(part, "lamina p95, words never asked before", first.p95, "ms")
+        rare[size], _ = _lamina(corpus, RARE_WORDS)
+        yield Line(part, "lamina p50, a word in 5 documents", rare[size].p50, "ms")
+        others = _others(corpus, queries, size)
+        for name, times in others.items():
+            yield Line(part, f"{name} p50", times.p50, "ms")
+            yield Line(part, f"{name} p95", times.p95, "ms")
+        if "rank-bm25 get_scores" in others:
+            bound = TIMES_RANK_BM25 if size == MOST_FOR_RANK_BM25 else None
+            ratio = others["rank-bm25 get_scores"].p50 / first.p50
+            yield Line(part, "times faster than rank-bm25 get_scores", ratio, "×", least=bound)
+        ratio = others["bm25s tokenize and retrieve"].p50 / first.p50
+        yield Line(part, "times faster than bm25s tokenize and retrieve", ratio, "×", least=1.0)
+        del corpus
+        gc.collect()
+    if 10_000 in rare and 100_000 in rare:
+        ratio = rare[100_000].p50 / rare[10_000].p50
+        yield Line("Growth", "a rare word at 100,000 against 10,000 documents", ratio, "×", most=MOST_GROWTH)
+
+
+def _bound(size: int) -> float | None:
+    return MOST_MS_AT_100_000 if size == 100_000 else None
+
+
+def _lamina(corpus: Enlarged, queries: Sequence[str]) -> tuple[Times, Times]:
+    """The first time that its words are asked, when nothing is remembered of them, and later times."""
+    statistics = corpus.postings.statistics()
+
+    def ask(query: str) -> object:
+        return rank(corpus.postings, statistics, query, text_of=corpus.text)
+
+    def ask_anew(query: str) -> object:
+        return rank(corpus.postings, replace(statistics, memory=Memory()), query, text_of=corpus.text)
+
+    ask(queries[0])
+    return _timed(ask_anew, queries), _timed(ask, queries)
+
+
+def _others(corpus: Enlarged, queries: Sequence[str], size: int) -> dict[str, Times]:
+    """The others; rank-bm25 and SQLite are given words that are split already, which Lamina does within its time."""
+    texts = [f"{corpus.title(number)}\n{corpus.text(number)}" for number in range(size)]
+    found: dict[str, Times] = {}
+    if size <= MOST_FOR_RANK_BM25:
+        engine = BM25Okapi([_tokens(text) for text in texts])
+        split = [_tokens(query) for query in queries]
+        # Slow enough for one time each.
+        found["rank-bm25 get_scores"] = _timed(engine.get_scores, split, rounds=1)
+        del engine
+    found.update(_bm25s(texts, queries))
+    found["SQLite FTS5"] = _fts5(corpus, texts, queries)
+    return found
+
+
+def _bm25s(texts: Sequence[str], queries: Sequence[str]) -> dict[str, Times]:
+    options: dict[str, Any] = {"stopwords": "en", "stemmer": Stemmer.Stemmer("english"), "show_progress": False}
+    engine = bm25s.BM25()
+    engine.index(bm25s.tokenize(list(texts), **options), show_progress=False)
+    top = min(TOP, len(texts))
+
+    def split(query: str) -> list[list[str]]:
+        words: list[list[str]] = bm25s.tokenize([query], return_ids=False, **options)
+        return words
+
+    def retrieve(words: list[list[str]]) -> object:
+        return engine.retrieve(words, k=top, show_progress=False, n_threads=0)
+
+    telling = [query for query in queries if split(query)[0]]
+    return {
+        "bm25s retrieve, words split already": _timed(retrieve, [split(query) for query in telling]),
+        "bm25s tokenize and retrieve": _timed(lambda query: retrieve(split(query)), telling),
+    }
+
+
+def _fts5(corpus: Enlarged, texts: Sequence[str], queries: Sequence[str]) -> Times:
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, body, tokenize='porter')")
+    rows = ((number, corpus.title(number), text) for number, text in enumerate(texts))
+    database.executemany("INSERT INTO texts(rowid, title, body) VALUES (?, ?, ?)", rows)
+    statement = f"SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 1), rowid LIMIT {TOP}"  # noqa: S608
+    asked = [" OR ".join(f'"{token}"' for token in _tokens(query)) for query in queries]
+    return _timed(lambda query: database.execute(statement, (query,)).fetchall(), [one for one in asked if one])
+
+
+def _timed(ask: Callable[[Any], object], queries: Sequence[Any], rounds: int = 3) -> Times:
+    """Each query's best of some rounds, so that what else the machine does counts less."""
+    best = np.full(len(queries), np.inf)
+    for _ in range(rounds):
+        for number, query in enumerate(queries):
+            started = time.perf_counter()
+            ask(query)
+            best[number] = min(best[number], time.perf_counter() - started)
+    return Times(tuple(float(one) for one in best * 1000))
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())

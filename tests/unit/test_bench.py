@@ -1,0 +1,61 @@
+"""The benchmark's own parts: a larger corpus is indexed as a build would index it, and a bound is judged rightly."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
+from tests.bench.figures import Line, percentile
+from tests.corpora import page
+
+from lamina.corpus.document import parse
+from lamina.index.postings import Postings, term_counts
+from lamina.index.terms import words
+
+BODY = (
+    "A paragraph of more than eight words, number {}, which says something else.\n\nAnother of {} and_so_on words too."
+)
+DOCUMENTS = [parse(f"{n}.md", page(f"Title {n}", BODY.format(f"{n} " * 3, n)).encode()) for n in range(9)]
+
+
+def test_an_enlarged_corpus_has_the_postings_that_a_build_gives_its_texts() -> None:
+    corpus = enlarged(DOCUMENTS, 40)
+    counted = []
+    for number in range(40):
+        title, body = (
+            Counter(name for word in words(text) for name in (word.whole, *word.parts))
+            for text in (corpus.title(number), corpus.text(number))
+        )
+        counted.append(term_counts(title + body, title))
+    built = Postings.build(counted)
+    assert built.count == corpus.postings.count == 40
+    for number, term in enumerate(built.vocabulary):
+        other = corpus.postings.numbers[term]
+        expected, found = built.in_scope(number, None), corpus.postings.in_scope(other, None)
+        assert np.array_equal(expected[0], found[0])
+        assert np.array_equal(expected[1], found[1])
+    assert np.array_equal(built.lengths, corpus.postings.lengths)
+    assert np.array_equal(built.head_lengths, corpus.postings.head_lengths)
+
+
+def test_a_rare_word_stays_as_rare_in_a_larger_corpus() -> None:
+    for size in (40, 400):
+        postings = enlarged(DOCUMENTS, size).postings
+        rows = [postings.row(postings.numbers[term]) for term in postings.numbers if term.startswith(RARE_WORDS)]
+        assert len(rows) == len(RARE_WORDS)
+        assert {row.stop - row.start for row in rows} == {RARE_DOCUMENTS}
+
+
+@pytest.mark.parametrize(
+    ("value", "most", "least", "holds"),
+    [(5, None, None, None), (5, 5, None, True), (6, 5, None, False), (5, None, 5, True), (4, None, 5, False)],
+)
+def test_a_bound_holds_up_to_itself(value: float, most: float | None, least: float | None, holds: bool | None) -> None:
+    assert Line("part", "what", value, "ms", most=most, least=least).holds is holds
+
+
+def test_a_percentile_is_a_value_that_was_measured() -> None:
+    assert percentile([4, 1, 3, 2], 0.5) == 3
+    assert percentile([1], 0.95) == 1
