@@ -146,3 +146,10 @@ def test_the_form_may_be_chosen_before_and_after_the_command(shell: Shell) -> No
         assert main([*before, "search", "oak", "--data", str(shell.data), *after]) == 0
         assert "Oak" in (shown := shell.capfd.readouterr().out)
         assert not shown.startswith("{")
+
+
+def test_a_variable_that_does_not_fit_is_told_by_its_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("LAMINA_SNAPSHOT_TTL", "soon"), ("LAMINA_DATA", ""), ("LAMINA_BUCKET", "")):
+        monkeypatch.setenv(name, value)  # the command sets some of them, and they are to be as before afterwards
+    code, told = shell.run("mcp", "--bucket", "none")
+    assert (code, "LAMINA_SNAPSHOT_TTL: " in told) == (1, True), told

@@ -31,6 +31,14 @@ def built(files: Files, overlay: Files | None = None, settings: str = "", overla
     return build(editions)[0]
 
 
+def test_an_alias_that_two_sources_claim_is_the_overlays() -> None:
+    claimed = page("Tree", aliases=["kb://old"])
+    snapshot = built({"a.md": claimed}, overlay={"z.md": claimed})
+    found = snapshot.find("kb://old")
+    assert found is not None
+    assert snapshot.paths[found] == "z.md"
+
+
 def test_documents_are_numbered_in_order_of_their_uris() -> None:
     snapshot = built({"b.md": "# B\n", "a.md": "# A\n", "c/d.md": page("D", uri="kb://0")})
     assert snapshot.uris == ["kb://0", "kb://a", "kb://b"]

@@ -89,7 +89,10 @@ def ranked_documents(
 def in_order(grouping: Grouping, ranked: Ranked, scope: Scope, kept: NDArray[np.int64]) -> NDArray[np.int64]:
     """The kept positions among the ranked hits, best score first, as the grouping orders them."""
     of_overlay = scope.overlay[ranked.documents[kept]]
-    known = has_evidence(ranked.coverage[kept], ranked.scores[kept], ~of_overlay)
+
+    def known() -> NDArray[np.bool_]:
+        return has_evidence(ranked.coverage[kept], ranked.scores[kept], ~of_overlay)
+
     return kept[arranged(grouping, of_overlay, known)]
 
 

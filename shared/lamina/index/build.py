@@ -139,9 +139,7 @@ def _place(
         uri = uri_of(document, scheme)
         problems += [Problem(edition.origin, document.path, reason) for reason in document.problems]
         if uri in taken:
-            rejects.append(
-                Reject(edition.origin, document.path, f"duplicate URI: {taken[uri]} already has {uri}")
-            )
+            rejects.append(Reject(edition.origin, document.path, f"duplicate URI: {taken[uri]} already has {uri}"))
             continue
         taken[uri] = document.path
         kind = kind_of(document.declared_kind, document.path, prefixes)
@@ -171,13 +169,12 @@ def _assemble(
 ) -> Snapshot:
     documents = [one.document for one in placed]
     aliases: dict[str, int] = {}
-    for number, document in enumerate(documents):
-        for alias in document.aliases:
+    for number in sorted(range(len(placed)), key=lambda one: ORIGINS.index(placed[one].origin)):
+        for alias in documents[number].aliases:
             aliases.setdefault(alias, number)
     floors = count_each([_floor(one) for one in placed])
     tokens = [
-        (floor, *list(asdict(document.tokens).values())[1:])
-        for floor, document in zip(floors, documents, strict=True)
+        (floor, *list(asdict(document.tokens).values())[1:]) for floor, document in zip(floors, documents, strict=True)
     ]
     return Snapshot(
         revision=revision,

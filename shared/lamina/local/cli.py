@@ -18,8 +18,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import ERROR
-from lamina.contract.ports import StoreUnavailable
+from lamina.contract.ports import AlreadyExists, StoreUnavailable
 from lamina.contract.schema import Schema, request_schema
+from lamina.index.sealed import SnapshotRefused
 from lamina.local.deployment import (
     DEFAULT_DATA,
     DEFAULT_PORT,
@@ -36,7 +37,7 @@ from lamina.local.report import add_report
 from lamina.local.tables import show
 from lamina.local.verify import add_receipt_commands
 from lamina.runtime.dispatch import Caller, dispatch
-from lamina.runtime.settings import Settings
+from lamina.runtime.settings import Settings, variable
 from lamina.runtime.signing import InsecureKey
 from lamina.runtime.wiring import compose
 
@@ -49,8 +50,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(levelname)s %(name)s: %(message)s", level=logging.WARNING, stream=sys.stderr)
     try:
         code: int = arguments.command(arguments)
-    except (DeploymentError, InsecureKey, StoreUnavailable, ValidationError) as error:
+    except (DeploymentError, InsecureKey, StoreUnavailable, AlreadyExists, SnapshotRefused) as error:
         print(f"lamina: {error}", file=sys.stderr)
+        return _FAILED
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        print(f"lamina: the variable {variable(str(first['loc'][0]))}: {first['msg']}", file=sys.stderr)
         return _FAILED
     except KeyboardInterrupt:
         return 130
@@ -138,6 +143,8 @@ def _ask(arguments: argparse.Namespace) -> int:
         show(reply.envelope, Console())
     else:
         print(reply.text)
+    if reply.envelope.get("error_code") == "STORE_UNAVAILABLE":
+        print(f"lamina: to see what is wrong, run: lamina doctor --data {arguments.data}", file=sys.stderr)
     return _FAILED if reply.envelope["status"] == ERROR else 0
 
 
@@ -168,7 +175,9 @@ def _serve(arguments: argparse.Namespace) -> int:
         gateway = Gateway(("127.0.0.1", arguments.port), routes(TEMPLATE))
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
-        raise DeploymentError(f"port {arguments.port} cannot be used: {why}. Choose another with --port.") from error
+        raise DeploymentError(
+            f"port {arguments.port} cannot be used: {why}. Choose another with --port (make serve PORT=N)."
+        ) from error
     logging.getLogger("lamina.local").setLevel(logging.INFO)
     indexes = _build(deployment)
     stop = threading.Event()

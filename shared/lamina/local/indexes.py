@@ -27,7 +27,7 @@ _WAIT_SECONDS = 5.0
 
 _REMEDIES: Mapping[type[Address], str] = {
     FolderAddress: "Give the folder that holds the .md files.",
-    GitHubAddress: "Check the address and the network; a private repository needs a token in GITHUB_TOKEN.",
+    GitHubAddress: "Check address and network; a private repository, or many calls, need a token in GITHUB_TOKEN.",
     BucketAddress: "Check the address, the network and your AWS credentials.",
 }
 

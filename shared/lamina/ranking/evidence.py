@@ -65,6 +65,11 @@ class Leaf:
         """Whether any document of the scope holds the name's stem."""
         return len(self.documents) > 0
 
+    def holds(self, document: int) -> bool:
+        """Whether a document holds the name's stem."""
+        at = int(np.searchsorted(self.documents, document))
+        return at < len(self.documents) and int(self.documents[at]) == document
+
     def times(self, weight: float) -> Contribution:
         """What the name gives to each document, by its weight in the query."""
         return self.documents, self.impact * weight
@@ -111,6 +116,15 @@ class Evidence:
         given += [_evenly(synonym, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
         documents, held = add_up(given, count)
         return documents, np.minimum(held, weight) * self.trust
+
+
+    def held_by(self, document: int) -> float:
+        """How much of the word's weight one document holds."""
+        weight = self.weight
+        shares = [(part, part.idf * self.word.telling) for part in self.parts]
+        shares.append((self.whole, weight))
+        shares += [(synonym, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
+        return min(sum(share for leaf, share in shares if leaf.holds(document)), weight) * self.trust
 
 
 def _evenly(leaf: Leaf, value: float) -> Contribution:
@@ -191,8 +205,13 @@ def completed(evidence: Evidence, postings: Postings, statistics: ScopeStatistic
 
 def unknown_spelling(evidence: Evidence, postings: Postings, statistics: ScopeStatistics) -> Evidence:
     """The evidence of a word that occurs nowhere, from the words that stand in for it; unchanged without any."""
-    names = stand_ins(evidence.word.whole, postings, statistics)
-    leaves = tuple(leaf_of(name, postings, statistics) for name in names)
+    name = evidence.word.whole
+    key = f"{name} ?"
+    names: tuple[str, ...] | None = statistics.memory.get(key)
+    if names is None:
+        names = tuple(stand_ins(name, postings, statistics))
+        statistics.memory.keep(key, names, 1)
+    leaves = tuple(leaf_of(one, postings, statistics) for one in names)
     if len(leaves) == 1:
         return Evidence(evidence.word, leaves[0], (), trust=STAND_IN_TRUST)
     return Evidence(evidence.word, evidence.whole, leaves, trust=STAND_IN_TRUST) if leaves else evidence

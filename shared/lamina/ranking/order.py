@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import ScopeStatistics, add_up
+from lamina.index.bm25 import Contribution, ScopeStatistics, add_up
 from lamina.index.postings import Postings
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
 from lamina.ranking.match import Match, signal_of
@@ -23,20 +24,27 @@ MOST_CORRECTED: Final = 8
 """Words of one query for which a near spelling is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ranked:
     """All matching documents, best first, ties by document number.
 
-    `documents`, `scores` (above zero, six decimals) and `coverage` (share of the query's IDF weight that the
-    document holds, 0 to 1) are parallel. `needles` are what a snippet looks for.
+    `documents` and `scores` (above zero, six decimals) are parallel. `needles` are what a snippet looks for.
+    `evidence` is what the scope of `count` documents holds of each word.
     """
 
     documents: NDArray[np.int32]
     scores: NDArray[np.float64]
-    coverage: NDArray[np.float64]
     match: Match
     query: Query
     needles: Needles
+    evidence: Sequence[Evidence]
+    count: int
+
+    @cached_property
+    def coverage(self) -> NDArray[np.float64]:
+        """The share of the query's IDF weight that each of the documents holds, 0 to 1; worked out when asked for."""
+        found, shares = _coverage(self.evidence, self.count)
+        return shares[np.searchsorted(found, self.documents)]
 
 
 def rank(
@@ -55,12 +63,12 @@ def rank(
     evidence = _evidence(question, postings, statistics)
     contributions = [given for each in evidence for given in each.scores()]
     documents, scores = add_up(contributions, postings.count)
-    coverage = _coverage(evidence, postings.count)
-    documents, scores, coverage = _ordered(documents, scores, coverage)
+    documents, scores = _ordered(documents, scores)
     if question.phrases:
         held = holding(question.phrases, documents, postings, text_of)
-        documents, scores, coverage = documents[held], scores[held], coverage[held]
-    return Ranked(documents, scores, coverage, _match(coverage, evidence), question, needles_of(evidence))
+        documents, scores = documents[held], scores[held]
+    match = _match(int(documents[0]) if len(documents) else None, evidence)
+    return Ranked(documents, scores, match, question, needles_of(evidence), evidence, postings.count)
 
 
 def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) -> list[Evidence]:
@@ -77,29 +85,33 @@ def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) 
     return evidence
 
 
-def _match(coverage: NDArray[np.float64], evidence: Sequence[Evidence]) -> Match:
-    best = round(float(coverage[0]), 6) if len(coverage) else 0.0
+def _match(best: int | None, evidence: Sequence[Evidence]) -> Match:
+    """The match of the best document alone, whose share is worked out without everybody else's."""
+    share = 0.0
+    if best is not None:
+        asked = sum(each.weight for each in evidence)
+        share = round(min(sum(each.held_by(best) for each in evidence) / asked, 1.0), 6)
     unmatched = tuple(each.word.surface for each in evidence if not each.found)
-    return Match(signal_of(best), best, unmatched)
+    return Match(signal_of(share), share, unmatched)
 
 
-def _coverage(evidence: Sequence[Evidence], count: int) -> NDArray[np.float64]:
+def _coverage(evidence: Sequence[Evidence], count: int) -> Contribution:
     """The share of the query's weight that each matching document holds, by ascending document.
 
     A document that scores holds a stem, so these are the documents that score.
     """
     asked = sum(each.weight for each in evidence)
-    _, weights = add_up([each.held(count) for each in evidence], count)
-    return np.minimum(weights / asked, 1.0) if len(weights) else weights
+    documents, weights = add_up([each.held(count) for each in evidence], count)
+    return documents, np.minimum(weights / asked, 1.0) if len(weights) else weights
 
 
 def _ordered(
-    documents: NDArray[np.int32], scores: NDArray[np.float64], coverage: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]]:
+    documents: NDArray[np.int32], scores: NDArray[np.float64]
+) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Best first. Score and place share one integer, so that one plain sort settles ties as well."""
     steps = np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
     bits = max(len(documents), 1).bit_length()
     keys = ((int(steps.max(initial=0)) - steps) << bits) | np.arange(len(documents), dtype=np.int64)
     keys.sort()
     order = keys & ((1 << bits) - 1)
-    return documents[order], steps[order] / SCORE_STEPS, coverage[order]
+    return documents[order], steps[order] / SCORE_STEPS

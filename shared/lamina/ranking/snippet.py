@@ -29,6 +29,7 @@ _LINE_MARKS: Final = re.compile(
 _LINKS: Final = re.compile(r"!?\[([^\]\[\n]*)\](?:\([^)\n]*\)?|\[[^\]\n]*\])")
 _TAGS: Final = re.compile(r"<!--.*?-->|</?[A-Za-z][^<>\n]*>")
 _INLINE_MARKS: Final = re.compile(r"[*`|]+|~~+|\\(?=[^\w\s])|(?<!\w)_+|_+(?!\w)")
+_RARE_MARKS: Final = re.compile(r"[_\\~]")
 _MARKED: Final = re.compile(r"[*`|~\\<\[_]")
 
 Needles = tuple[tuple[str, float], ...]
@@ -65,7 +66,11 @@ def plain(markdown: str) -> str:
     # A dash tells a heading from the sentence that follows it.
     text = _LINE_MARKS.sub("", _HEADING.sub(r"\1 —", markdown) if "#" in markdown else markdown)
     if _MARKED.search(text):
-        text = _INLINE_MARKS.sub("", _TAGS.sub(" ", _LINKS.sub(r"\1", text)))
+        text = _TAGS.sub(" ", _LINKS.sub(r"\1", text))
+        if _RARE_MARKS.search(text):
+            text = _INLINE_MARKS.sub("", text)
+        else:
+            text = text.replace("*", "").replace("`", "").replace("|", "")
     return " ".join(text.split()).removesuffix(" —")
 
 

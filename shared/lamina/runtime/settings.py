@@ -11,6 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field
 _PREFIX = "LAMINA_"
 
 
+def variable(field: str) -> str:
+    """The environment variable of a field."""
+    return _PREFIX + field.upper()
+
+
 class Settings(BaseModel):
     """Every variable is `LAMINA_` and the field's name in capitals. Lists are separated by line ends or commas."""
 
@@ -18,17 +23,13 @@ class Settings(BaseModel):
 
     data: Path | None = Field(None, description="Folder that keeps everything, for local use.")
     bucket: str | None = Field(None, description="S3 bucket that keeps everything, on AWS.")
-    baseline: str | None = Field(
-        None, description="Address of the baseline: GitHub, s3:// or, locally, a folder."
-    )
+    baseline: str | None = Field(None, description="Address of the baseline: GitHub, s3:// or, locally, a folder.")
     allow: tuple[str, ...] = Field((), description="Overlays that callers may name: NAME=ADDRESS entries.")
     signing_secret: str | None = Field(None, description="Secrets Manager id of the snapshot signing key.")
     webhook_secret: str | None = Field(None, description="Secrets Manager id of the GitHub webhook's secret.")
     indexer_function: str | None = Field(None, description="Name of the indexer function, to ask for builds.")
     github_secret: str | None = Field(None, description="Secrets Manager id of a GitHub token.")
-    snapshot_ttl: float = Field(
-        60, ge=0, description="Seconds for which the newest snapshot is not asked for."
-    )
+    snapshot_ttl: float = Field(60, ge=0, description="Seconds for which the newest snapshot is not asked for.")
     warm_bytes: int = Field(128 * 1024 * 1024, ge=1, description="Sealed bytes of snapshots kept in memory.")
     tool_prefix: str = Field("oddkit_", description="Prefix of the MCP tools of the five actions.")
     body_limit: int = Field(60, ge=1, description="Bodies that a caller may retrieve in a clock minute.")
@@ -40,8 +41,6 @@ class Settings(BaseModel):
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
         """Settings from environment variables. Raises pydantic's ValidationError for one that does not fit."""
-        given = {name: environment.get(_PREFIX + name.upper(), "") for name in cls.model_fields}
-        allow = tuple(
-            entry for line in given.pop("allow").splitlines() for entry in line.split(",") if entry.strip()
-        )
+        given = {name: environment.get(variable(name), "") for name in cls.model_fields}
+        allow = tuple(entry for line in given.pop("allow").splitlines() for entry in line.split(",") if entry.strip())
         return cls.model_validate({"allow": allow, **{name: value for name, value in given.items() if value}})
