@@ -87,10 +87,15 @@ def test_a_revision_is_one_or_two_short_digests(revision: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "revision", ["", "0123456789a", "0123456789AB", "0123456789ab.", ".0123456789ab", "0123456789ab\n", "../../x"]
+    "revision", ["0123456789a", "0123456789AB", "0123456789ab.", ".0123456789ab", "0123456789ab\n", "../../x"]
 )
 def test_anything_else_is_no_revision(revision: str) -> None:
     assert code_of(CatalogRequest, revision=revision) == "INVALID_PARAMETER"
+
+
+def test_an_optional_text_that_is_empty_counts_as_not_given() -> None:
+    request = CatalogRequest.of({"revision": "", "knowledge_base_url": "", "consumer": ""})
+    assert (request.revision, request.knowledge_base_url, request.consumer) == (None, None, None)
 
 
 @pytest.mark.parametrize(

@@ -64,9 +64,7 @@ def absent(
         **(extra or {}),
     }
     name = without_suffix(request.uri.split("://", 1)[-1].strip("/"))
-    unreadable = [
-        reject for reject in snapshot.rejects if reject.uri == request.uri or without_suffix(reject.path) == name
-    ]
+    unreadable = [reject for reject in snapshot.rejects if without_suffix(reject.path) == name]
     if unreadable and "reason" not in envelope:
         envelope["reason"] = f"{unreadable[0].path} is present but not readable: {unreadable[0].reason}."
     if status == NOT_FOUND:

@@ -71,9 +71,7 @@ class Filters:
 
     def echo(self) -> dict[str, list[str] | list[int] | list[bool]]:
         """The active filters as arrays, `include` always: the envelope's `filters_applied`."""
-        active: dict[str, list[str] | list[int] | list[bool]] = {
-            "include": [str(kind) for kind in self.included]
-        }
+        active: dict[str, list[str] | list[int] | list[bool]] = {"include": [str(kind) for kind in self.included]}
         if self.exclude:
             active["exclude"] = [str(kind) for kind in self.exclude]
         for axis in ("audience", "exposure", "path_prefix", "tags"):

@@ -29,6 +29,8 @@ MAX_MAIN_ARGUMENT_BYTES = 128 * 1024
 MAX_BODY_BYTES = 256 * 1024
 LEGACY_REMOVED_IN = "2.0"
 
+_NOT_GIVEN = [(name, "") for name in ("knowledge_base_url", "revision", "section", "consumer")]
+
 
 class Grouping(StrEnum):
     """How overlay and baseline hits are ordered against each other."""
@@ -90,7 +92,8 @@ class Request(BaseModel):
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """The validated request. Raises LaminaError for whatever is wrong with it, most telling first."""
         _check_names(cls, raw)
-        given = {name: value for name, value in raw.items() if value is not None}
+        # Clients fill in an optional text that they have no value for with an empty one.
+        given = {name: value for name, value in raw.items() if value is not None and (name, value) not in _NOT_GIVEN}
         if cls.main is not None:
             given = _with_main(cls, cls.main, given)
         try:

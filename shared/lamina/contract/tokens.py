@@ -21,9 +21,7 @@ def count_each(texts: Sequence[str]) -> list[int]:
     """Number of cl100k_base tokens of each text, in order."""
     import toktok  # loading the vocabulary costs 0.1 s, which only callers that count should pay
 
-    return [
-        int(count) for count in toktok.batch_count([_encodable(text) for text in texts], ENCODING, threads=1)
-    ]
+    return [int(count) for count in toktok.batch_count([_encodable(text) for text in texts], ENCODING, threads=1)]
 
 
 def _encodable(text: str) -> str:

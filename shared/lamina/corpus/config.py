@@ -19,9 +19,7 @@ class KnowledgeBaseSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kinds: dict[str, Kind] = Field(
-        default_factory=dict, description="path prefix → kind, beside the default table"
-    )
+    kinds: dict[str, Kind] = Field(default_factory=dict, description="path prefix → kind, beside the default table")
     scheme: str | None = Field(default=None, description="scheme of the URIs of documents that declare none")
     ignore: tuple[str, ...] = Field(default=(), description="paths left out, in the syntax of .kbignore")
     subfolder: str = Field(default="", description="folder of the repository that holds the documents")

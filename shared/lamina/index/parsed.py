@@ -58,9 +58,7 @@ class ParseCache:
     def _from_data(cls, data: dict[str, Any]) -> ParseCache:
         if data["analysis"] != ANALYSIS:
             return cls({})
-        return cls(
-            {key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()}
-        )
+        return cls({key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()})
 
 
 def _key(file: SourceFile) -> str:

@@ -44,9 +44,7 @@ def seal(data: dict[str, Any], key: bytes, *, kind: str, documents: int, revisio
     """Plain data as signed bytes. Raises SnapshotRefused where the data holds anything but plain values."""
     payload = pickle.dumps(data, protocol=5)
     _load_plain(payload)
-    manifest = Manifest(
-        FORMAT, kind, documents, revision, config, hashlib.sha256(payload).hexdigest(), len(payload)
-    )
+    manifest = Manifest(FORMAT, kind, documents, revision, config, hashlib.sha256(payload).hexdigest(), len(payload))
     header = json.dumps(asdict(manifest), sort_keys=True, separators=(",", ":")).encode()
     return b"".join((_MAGIC, len(header).to_bytes(4, "big"), header, _sign(header, key), payload))
 

@@ -32,12 +32,11 @@ ORIGINS = tuple(Origin)
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A file that is present but not in the index, and why; `uri` where one is known."""
+    """A file that is present but not in the index, and why."""
 
     origin: Origin
     path: str
     reason: str
-    uri: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ class Snapshot:
             "cards": (self.cards.dictionary, self.cards.packed),
             "bodies": (self.bodies.dictionary, self.bodies.packed),
             "postings": self.postings.to_data(),
-            "rejects": tuple((str(r.origin), r.path, r.reason, r.uri) for r in self.rejects),
+            "rejects": tuple((str(r.origin), r.path, r.reason) for r in self.rejects),
             "problems": tuple((str(p.origin), p.path, p.reason) for p in self.problems),
         }
 
@@ -185,7 +184,7 @@ class Snapshot:
             cards=Texts(*data["cards"]),
             bodies=Texts(*data["bodies"]),
             postings=Postings.from_data(data["postings"]),
-            rejects=tuple(Reject(Origin(o), path, reason, uri) for o, path, reason, uri in data["rejects"]),
+            rejects=tuple(Reject(Origin(o), path, reason) for o, path, reason in data["rejects"]),
             problems=tuple(Problem(Origin(o), path, reason) for o, path, reason in data["problems"]),
         )
 

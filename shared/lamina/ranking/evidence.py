@@ -117,7 +117,6 @@ class Evidence:
         documents, held = add_up(given, count)
         return documents, np.minimum(held, weight) * self.trust
 
-
     def held_by(self, document: int) -> float:
         """How much of the word's weight one document holds."""
         weight = self.weight

@@ -41,9 +41,7 @@ def passing(filters: Filters, snapshot: Snapshot) -> NDArray[np.bool_]:
     if filters.exclude_invalidated:
         mask &= snapshot.invalidated.where(lambda value: value is False)
     if filters.path_prefix:
-        mask &= np.fromiter(
-            (path.startswith(filters.path_prefix) for path in snapshot.paths), np.bool_, len(snapshot)
-        )
+        mask &= np.fromiter((path.startswith(filters.path_prefix) for path in snapshot.paths), np.bool_, len(snapshot))
     return mask
 
 

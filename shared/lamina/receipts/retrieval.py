@@ -70,9 +70,7 @@ class Result(Fields):
     evidence: tuple[Annotated[str, Field(max_length=LONGEST_EVIDENCE)], ...] = Field(
         max_length=MOST_EVIDENCE, strict=False
     )
-    attributes: dict[Annotated[str, Field(min_length=1, max_length=64)], Scalar] = Field(
-        max_length=MOST_ATTRIBUTES
-    )
+    attributes: dict[Annotated[str, Field(min_length=1, max_length=64)], Scalar] = Field(max_length=MOST_ATTRIBUTES)
 
     @model_validator(mode="after")
     def _attributes_are_bounded(self) -> Self:

@@ -72,9 +72,7 @@ class UseReceipt(Fields):
             raise first_fault(error) from error
 
 
-def mint_use(
-    retrieval: Any, rank: int, relation: Relation, consumer: Consumer, *, created_at: str
-) -> dict[str, Any]:
+def mint_use(retrieval: Any, rank: int, relation: Relation, consumer: Consumer, *, created_at: str) -> dict[str, Any]:
     """The use receipt, as JSON, of one rank of a retrieval receipt (parsed JSON), which is verified first.
 
     Raises Refused for a receipt that does not verify, or a rank that it does not have.

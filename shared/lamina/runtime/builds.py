@@ -39,9 +39,7 @@ class Builder:
     allow: AllowList
     clock: Callable[[], float] = time.time
 
-    def build(
-        self, wanted: AllowedKnowledgeBase | None, progress: Progress = lambda done, total: None
-    ) -> Built | None:
+    def build(self, wanted: AllowedKnowledgeBase | None, progress: Progress = lambda done, total: None) -> Built | None:
         """Brings one index up to date; None where another build of it is under way.
 
         Raises SourceUnavailable, StoreUnavailable; the index then stays as it was.

@@ -133,9 +133,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     envelope = {**answer.envelope, "stale": True} if course.served.stale else answer.envelope
     if request.wants_receipt:
         private = course.knowledge_base is not None and course.knowledge_base.private
-        envelope = runtime.minting().with_receipt(
-            request, envelope, course.served.scopes, index=name, private=private
-        )
+        envelope = runtime.minting().with_receipt(request, envelope, course.served.scopes, index=name, private=private)
     return replace(answer, envelope=envelope)
 
 
@@ -186,9 +184,7 @@ def _record(
         baseline_sha=None if revision is None else revision.baseline,
         search_scope=str(request.scope) if isinstance(request, ScopedRequest) else None,
         result_grouping=str(request.grouping) if isinstance(request, GroupedRequest) else None,
-        disclosure=tuple(map(str, request.flags))
-        if isinstance(request, ListRequest | DocumentRequest)
-        else (),
+        disclosure=tuple(map(str, request.flags)) if isinstance(request, ListRequest | DocumentRequest) else (),
         limit=getattr(request, "limit", None),
         parameters=tuple(sorted(request.model_fields_set)) if request is not None else (),
         index_size_at_query=facts.index_size,

@@ -50,9 +50,7 @@ class HttpRequest:
             # HEAD is GET whose answer's body API Gateway drops.
             method=str(event.get("httpMethod", "GET")).upper().replace("HEAD", "GET"),
             path=str(event.get("path", "/")),
-            query={
-                name: tuple(values) for name, values in (many or {n: [v] for n, v in single.items()}).items()
-            },
+            query={name: tuple(values) for name, values in (many or {n: [v] for n, v in single.items()}).items()},
             headers={name.lower(): str(value) for name, value in headers.items()},
             body=_body(event),
             api_key=identity.get("apiKey"),
@@ -75,9 +73,7 @@ class HttpRequest:
             return {}
         media_type = self.headers.get("content-type", "application/json").split(";")[0].strip().lower()
         if media_type != "application/json" and not media_type.endswith("+json"):
-            raise LaminaError(
-                "UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json."
-            )
+            raise LaminaError("UNSUPPORTED_MEDIA_TYPE", "the body must be JSON: send content-type: application/json.")
         return arguments_of(parse_json(self.body))
 
 
@@ -169,9 +165,7 @@ def with_etag(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     headers = {**response.headers, "ETag": tag}
     if tag in asked or "*" in asked:
         return HttpResponse(304, "", response.content_type, response.cache_control, headers)
-    return HttpResponse(
-        response.status, response.text, response.content_type, response.cache_control, headers
-    )
+    return HttpResponse(response.status, response.text, response.content_type, response.cache_control, headers)
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

@@ -52,9 +52,7 @@ def indexer() -> Handler:
             if result["failure"]:
                 runtime.on_failure()
         failed_builds = any(result["failure"] for result in results)
-        write_bare(
-            wire(), action="indexer", status=ERROR if failed_builds else FOUND, error_code=None, started=started
-        )
+        write_bare(wire(), action="indexer", status=ERROR if failed_builds else FOUND, error_code=None, started=started)
         return {"built": results}
 
     return handler
@@ -86,9 +84,7 @@ def _check_signature(request: HttpRequest, secret: Callable[[], bytes | None]) -
     expected = "" if not key else "sha256=" + hmac.new(key, request.body, hashlib.sha256).hexdigest()
     if not key or not hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode()):
         logger.warning("a webhook's signature does not verify")
-        raise LaminaError(
-            "API_KEY_REQUIRED", "the webhook's signature does not verify. Check the shared secret."
-        )
+        raise LaminaError("API_KEY_REQUIRED", "the webhook's signature does not verify. Check the shared secret.")
 
 
 def _touched(push: Any, builder: Builder) -> list[AllowedKnowledgeBase | None]:

@@ -102,9 +102,7 @@ class Minting:
             self._known.move_to_end(name)
             return known
 
-    def _stored(
-        self, snapshot: Snapshot, scopes: Scopes, scope: SearchScope, private: bool
-    ) -> VisibilityReference:
+    def _stored(self, snapshot: Snapshot, scopes: Scopes, scope: SearchScope, private: bool) -> VisibilityReference:
         searched = scopes[scope].searched
         content = encoded(snapshot, searched)
         digest = sha256_hex(content)

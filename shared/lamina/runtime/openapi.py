@@ -34,9 +34,7 @@ def document(settings: Settings) -> dict[str, Any]:
                 "requestBody": {"required": True, "content": {_JSON: {"schema": schema}}},
             },
         }
-        paths[f"/v1/{action.name}"] = {
-            method.lower(): operations[method.lower()] for method in action.methods
-        }
+        paths[f"/v1/{action.name}"] = {method.lower(): operations[method.lower()] for method in action.methods}
     paths["/v1/receipts/{digest}"] = {"get": _receipts()}
     for path, summary in _POSTED:
         body = {"required": True, "content": {_JSON: {"schema": {"type": "object"}}}}

@@ -116,9 +116,7 @@ class WarmSnapshots:
                     if key in self._held:
                         return Served(self._use(key).scopes, stale=False, cached=False)
             except StoreUnavailable as error:
-                raise LaminaError(
-                    "STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds."
-                ) from error
+                raise LaminaError("STORE_UNAVAILABLE", "Storage did not answer. Try again in a few seconds.") from error
             raise LaminaError(
                 "REVISION_GONE",
                 f"the snapshot of revision {revision} no longer exists. Start again without revision, from offset 0.",

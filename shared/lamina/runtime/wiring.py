@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, repeat
@@ -83,7 +85,20 @@ class Runtime:
 @cache
 def wire() -> Runtime:
     """The runtime of this process."""
-    return compose(Settings.of(os.environ))
+    with _collector_resting():
+        return compose(Settings.of(os.environ))
+
+
+@contextmanager
+def _collector_resting() -> Iterator[None]:
+    """No garbage collection while clients are made, which makes much and drops little: 20 ms of a cold start."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def compose(settings: Settings) -> Runtime:
