@@ -22,6 +22,7 @@ from tests.corpora import CHECKOUT
 
 RUNS = 10
 COLD_START_MS = 550.0
+MORE_FOR_MCP_MS = 400.0
 DEPLOYED_PYTHON = " 3.13."
 WARM_MS = 5.0
 _PARTS = ("import", "client", "key", "snapshot", "answer")
@@ -119,6 +120,7 @@ def cold_starts(pythons: Sequence[str], data: Path, queries: Sequence[str], scra
         layer = compiled(python, scratch / f"layer-{number}")
         shown = subprocess.run([python, "--version"], check=True, capture_output=True, text=True).stdout.strip()
         with cloud(data) as service:
+            of_search = 0.0
             for function in ("search", "mcp"):
                 call = (python, layer, service.environment(), function, queries[:1])
                 measured(*call)
@@ -126,9 +128,11 @@ def cold_starts(pythons: Sequence[str], data: Path, queries: Sequence[str], scra
                 part = f"Cold start of {function} at 600 documents, {shown}, S3, median of {RUNS}"
                 for name in _PARTS:
                     yield Line(part, name, statistics.median(row[name] for row in rows), "ms")
-                # The bound is for the deployed Python.
-                most = COLD_START_MS if DEPLOYED_PYTHON in shown else None
-                yield Line(part, "total", statistics.median(row["total"] for row in rows), "ms", most=most)
+                total = statistics.median(row["total"] for row in rows)
+                of_search = total if function == "search" else of_search
+                # The bounds are for the deployed Python; that of MCP is over the cold start of search.
+                bound = COLD_START_MS if function == "search" else of_search + MORE_FOR_MCP_MS
+                yield Line(part, "total", total, "ms", most=bound if DEPLOYED_PYTHON in shown else None)
                 yield Line(part, "best total", min(row["total"] for row in rows), "ms")
                 yield Line(part, "best total, processor time", min(row["processor"] for row in rows), "ms")
                 memory = max(row["memory"] for row in rows)

@@ -24,6 +24,7 @@ class Kind(StrEnum):
     THROTTLED = "throttled"
     NO_CONNECTION = "no connection"
     TIMED_OUT = "timed out"
+    LOST = "answer lost"
     GARBLED = "garbled"
     HALF_BODY = "half body"
     SLOW_BODY = "slow body"
@@ -58,6 +59,8 @@ class Body:
 class Faults:
     """Injects `kind` into the call of number `at`, counted from 0; None of either lets everything through.
 
+    A lost answer is that of a call which did its work.
+
     `older` holds the objects as they were, by bucket and key, for stale reads.
     """
 
@@ -83,6 +86,8 @@ class Faults:
             return self._stale(call, operation, arguments)
         if kind not in _BODIES:
             self.injected[kind] += 1
+            if kind is Kind.LOST:
+                call()
             raise _error(kind, operation)
         answer = call()
         if "Body" not in answer:
@@ -103,12 +108,15 @@ class Faults:
 def _error(kind: Kind, operation: str) -> Exception:
     if kind in _CODES:
         code, status = _CODES[kind]
-        return ClientError({"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}, operation)
-    if kind is Kind.NO_CONNECTION:
-        return EndpointConnectionError(endpoint_url="https://aws")
-    if kind is Kind.TIMED_OUT:
-        return ReadTimeoutError(endpoint_url="https://aws")
-    return ResponseParserError("invalid XML received")
+        answer = {"Error": {"Code": code}, "ResponseMetadata": {"HTTPStatusCode": status}}
+        error: Exception = ClientError(answer, operation)
+    elif kind is Kind.NO_CONNECTION:
+        error = EndpointConnectionError(endpoint_url="https://aws")
+    elif kind in (Kind.TIMED_OUT, Kind.LOST):
+        error = ReadTimeoutError(endpoint_url="https://aws")
+    else:
+        error = ResponseParserError("invalid XML received")
+    return error
 
 
 def _body(kind: Kind, content: bytes) -> Any:

@@ -80,7 +80,12 @@ class Builder:
     def _lease(self, name: str) -> Iterator[bool]:
         """Whether this build is the one that runs; held until the block ends, renewed while it lasts."""
         key, owner = lease_key(name), secrets.token_hex(8)
-        if not self._take(key, owner):
+        try:
+            taken = self._take(key, owner)
+        except StoreUnavailable:
+            self._release(key, owner)  # the lease may be ours all the same, its answer lost
+            raise
+        if not taken:
             yield False
             return
         ended = threading.Event()

@@ -92,7 +92,9 @@ class BucketSource:
         with _answering():
             answer = self.client.get_object(Bucket=self.address.bucket, Key=listed.key, IfMatch=listed.etag)
             content: bytes = answer["Body"].read()
-            return content
+        if len(content) != listed.size:
+            raise _moved_on()
+        return content
 
 
 def _objects(pages: Iterable[Any]) -> Iterator[Any]:
