@@ -249,9 +249,7 @@ def test_a_receipt_that_cannot_be_kept_is_not_given(deploy: Deploy) -> None:
     assert "receipt" in json.loads(respond(ACTION, asked, runtime).text)
 
 
-def test_a_new_index_is_a_new_snapshot_in_the_same_process(
-    deploy: Deploy, asking: Callable[[Deployed], Ask]
-) -> None:
+def test_a_new_index_is_a_new_snapshot_in_the_same_process(deploy: Deploy, asking: Callable[[Deployed], Ask]) -> None:
     deployed = deploy(FILES)
     ask = asking(deployed)
     before = ask("brief", question="kettle", receipt={"run_id": "r"}).envelope["receipt"]

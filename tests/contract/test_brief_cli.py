@@ -81,9 +81,7 @@ def test_the_command_line_says_what_to_do_about_a_file_that_is_not_there(tmp_pat
     "python",
     [sys.executable, pytest.param(OTHER_PYTHON, marks=pytest.mark.skipif(not OTHER_PYTHON, reason="no other Python"))],
 )
-def test_the_same_documents_give_the_same_bytes_in_another_process(
-    sample: Corpus, tmp_path: Path, python: str
-) -> None:
+def test_the_same_documents_give_the_same_bytes_in_another_process(sample: Corpus, tmp_path: Path, python: str) -> None:
     baseline, overlay = sample.deployed.baseline, sample.deployed.overlays[sample.overlay]
     briefs = []
     for interpreter, seed in ((sys.executable, "1"), (python, "4242")):

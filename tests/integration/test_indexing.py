@@ -82,7 +82,6 @@ def test_unchanged_files_are_not_parsed_again(tmp_path: Path, monkeypatch: pytes
     parsed: list[str] = []
     from lamina.corpus.document import parse
 
-
     def counted(path: str, content: bytes) -> object:
         parsed.append(path)
         return parse(path, content)

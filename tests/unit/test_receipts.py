@@ -184,9 +184,7 @@ def test_spacing_and_order_of_names_are_no_change() -> None:
     assert verify(json.dumps(minted, indent=1).encode(), snapshot=snapshot).holds
 
 
-@pytest.mark.parametrize(
-    "names", ["camp kettle", "camp kettle teapot urn", "kettle camp teapot", ""]
-)
+@pytest.mark.parametrize("names", ["camp kettle", "camp kettle teapot urn", "kettle camp teapot", ""])
 def test_a_receipt_does_not_join_with_another_snapshot(names: str) -> None:
     verification = verify(canonical(receipt()), snapshot=canonical(visible(*names.split())))
     assert outcomes(verification)[Claim.SNAPSHOT] == Outcome.FAILED

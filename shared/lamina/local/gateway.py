@@ -190,6 +190,7 @@ class _Exchange(BaseHTTPRequestHandler):
         self.request_version = self.protocol_version
         if code == HTTPStatus.NOT_IMPLEMENTED:
             refusal = self._refusal("METHOD_NOT_ALLOWED", "no such method. Use GET or POST.", methods=["GET", "POST"])
+            refusal["headers"]["Allow"] = "GET, POST, OPTIONS"
         elif code in (HTTPStatus.REQUEST_URI_TOO_LONG, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE):
             refusal = self._refusal(
                 "REQUEST_TOO_LARGE", "the URL or a header is over 65536 bytes. Use POST.", max_bytes=65536

@@ -31,7 +31,10 @@ def document(settings: Settings) -> dict[str, Any]:
             "post": {
                 **common,
                 "operationId": f"{action.name}_post",
-                "requestBody": {"required": True, "content": {_JSON: {"schema": schema}}},
+                "requestBody": {
+                    "required": action.request.main is not None,
+                    "content": {_JSON: {"schema": schema}},
+                },
             },
         }
         paths[f"/v1/{action.name}"] = {method.lower(): operations[method.lower()] for method in action.methods}
@@ -44,7 +47,7 @@ def document(settings: Settings) -> dict[str, Any]:
                 "summary": summary,
                 "operationId": name,
                 "requestBody": body,
-                "responses": _responses({"type": "object"}),
+                "responses": _protocol_responses(),
             }
         }
     for path, summary in (
@@ -52,9 +55,9 @@ def document(settings: Settings) -> dict[str, Any]:
         ("/health", "Whether the service can answer."),
         ("/v1/telemetry", "The newest report of telemetry, as HTML or JSON."),
     ):
-        answer = {"description": summary, "content": {_JSON: {"schema": {"type": "object"}}}}
         name = path.strip("/").removesuffix(".json").replace("/", "_")
-        paths[path] = {"get": {"summary": summary, "operationId": name, "responses": {"200": answer}}}
+        responses = _responses({"type": "object"})
+        paths[path] = {"get": {"summary": summary, "operationId": name, "responses": responses}}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -107,6 +110,14 @@ def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
         }
         for name, one in schema["properties"].items()
     ]
+
+
+def _protocol_responses() -> dict[str, Any]:
+    """The statuses of a door with a protocol of its own, whose answers and errors are that protocol's."""
+    told = {_JSON: {"schema": {"type": ["object", "array"]}}}
+    statuses = sorted({200, 406, *(kind.http_status for kind in CATALOGUE.values())})
+    answers = {str(status): {"description": "An answer of the protocol.", "content": told} for status in statuses}
+    return {**answers, "202": {"description": "Taken; there is nothing to answer, or nothing yet."}}
 
 
 def _responses(envelope: dict[str, Any]) -> dict[str, Any]:
