@@ -67,12 +67,12 @@ class Leaf:
 
     def holds(self, document: int) -> bool:
         """Whether a document holds the name's stem."""
-        at = int(np.searchsorted(self.documents, document))
+        at = int(self.documents.searchsorted(document))
         return at < len(self.documents) and int(self.documents[at]) == document
 
     def times(self, weight: float) -> Contribution:
         """What the name gives to each document, by its weight in the query."""
-        return self.documents, self.impact * weight
+        return self.documents, self.impact if weight == 1 else self.impact * weight
 
 
 @dataclass(frozen=True, slots=True)

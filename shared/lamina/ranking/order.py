@@ -20,6 +20,8 @@ from lamina.ranking.snippet import Needles, needles_of
 
 SCORE_STEPS: Final = 1_000_000
 """Scores are rounded to six decimals before sorting."""
+LONGEST_REMEMBERED: Final = 200
+"""Characters of a query that is not read anew each time."""
 MOST_CORRECTED: Final = 8
 """Words of one query for which a near spelling is looked for."""
 
@@ -59,7 +61,7 @@ def rank(
 
     `text_of` gives a document's text; it is called only for quoted phrases, at most `phrases.MOST_TEXTS_READ` times.
     """
-    question = read(query, prefix=prefix)
+    question = _read(query, prefix, statistics)
     evidence = _evidence(question, postings, statistics)
     contributions = [given for each in evidence for given in each.scores()]
     documents, scores = add_up(contributions, postings.count)
@@ -69,6 +71,18 @@ def rank(
         documents, scores = documents[held], scores[held]
     match = _match(int(documents[0]) if len(documents) else None, evidence)
     return Ranked(documents, scores, match, question, needles_of(evidence), evidence, postings.count)
+
+
+def _read(text: str, prefix: bool, statistics: ScopeStatistics) -> Query:
+    """The query as read; short ones are remembered with the scope, since people and pages ask again."""
+    if len(text) > LONGEST_REMEMBERED:
+        return read(text, prefix=prefix)
+    key = f"\0{int(prefix)}{text}"
+    known: Query | None = statistics.memory.get(key)
+    if known is None:
+        known = read(text, prefix=prefix)
+        statistics.memory.keep(key, known, len(text))
+    return known
 
 
 def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) -> list[Evidence]:
