@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from lamina.contract.coercion import encodable
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import Revision
 
@@ -42,8 +43,8 @@ class Answer:
 
 
 def compact(value: Any) -> str:
-    """The wire form of an envelope: no white space, text as it is."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    """The wire form of an envelope: no white space, text as it is, what UTF-8 cannot carry replaced."""
+    return encodable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False))
 
 
 def failure(error: LaminaError, action: str | None) -> Envelope:

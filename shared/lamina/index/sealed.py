@@ -23,6 +23,20 @@ _SIGNATURE_BYTES = 32
 _MANIFEST_LIMIT = 64 * 1024
 
 
+# What the unpickler raises for opcodes that nobody would write, lengths past all memory among them.
+_UNREADABLE = (
+    pickle.UnpicklingError,
+    EOFError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+    OverflowError,
+    MemoryError,
+    RecursionError,
+)
+
+
 class SnapshotRefused(Exception):  # noqa: N818
     """Stored bytes that must not be used; the message says which check failed, and holds nothing of theirs."""
 
@@ -93,15 +107,7 @@ class _PlainUnpickler(pickle.Unpickler):
 def _load_plain(payload: bytes | memoryview) -> dict[str, Any]:
     try:
         data = _PlainUnpickler(io.BytesIO(payload)).load()
-    except (
-        pickle.UnpicklingError,
-        EOFError,
-        ValueError,
-        IndexError,
-        KeyError,
-        AttributeError,
-        TypeError,
-    ) as error:
+    except _UNREADABLE as error:
         raise SnapshotRefused("the pickle cannot be read") from error
     if not isinstance(data, dict):
         raise SnapshotRefused("the pickle is not a mapping")
