@@ -20,6 +20,9 @@ from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
 from lamina.ranking.snippet import Needles, snippet
 
+# Characters of a word that are told back; a word may be as long as the query.
+_LONGEST_TOLD = 64
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -70,7 +73,7 @@ def ranked_documents(
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
         "coverage": ranked.match.coverage,
-        "unmatched_terms": list(ranked.match.unmatched_terms),
+        "unmatched_terms": [term[:_LONGEST_TOLD] for term in ranked.match.unmatched_terms],
     }
     if request.knowledge_base_url is not None:
         by_overlay = rank(snapshot.postings, scope.overlay_statistics, question, text_of=snapshot.text, prefix=prefix)
