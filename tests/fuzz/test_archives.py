@@ -80,7 +80,7 @@ def check(builder: TreeBuilder | None) -> None:
         (skipped.path + skipped.reason).encode()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(entries(), max_size=8), st.booleans(), st.sampled_from(["", "docs", "repo/docs"]))
 def test_headers_that_say_anything_are_read_or_refused(
     members: list[tuple[tarfile.TarInfo, bytes]], ends: bool, subdir: str
@@ -102,7 +102,7 @@ HONEST = _honest()
 PLAIN = gzip.decompress(HONEST)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, len(PLAIN) - 1), st.integers(0, 255)), max_size=6), st.integers(0, len(PLAIN)))
 def test_changed_and_cut_tar_streams_are_read_or_refused(changes: list[tuple[int, int]], cut: int) -> None:
     content = bytearray(PLAIN)
@@ -112,7 +112,7 @@ def test_changed_and_cut_tar_streams_are_read_or_refused(changes: list[tuple[int
     check(read(gzip.compress(bytes(content[:cut]), 1)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(0, len(HONEST) - 1), st.integers(1, 255))
 def test_a_damaged_or_cut_gzip_stream_never_gives_half_a_tree(at: int, change: int) -> None:
     assert read(HONEST[:at]) is None

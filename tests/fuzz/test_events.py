@@ -96,7 +96,7 @@ events = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(event=events)
 def test_any_event_is_answered_under_the_common_headers(sample: Corpus, function: str, event: dict[str, Any]) -> None:
     stand_before(sample.deployed)

@@ -100,7 +100,7 @@ def is_answer(frame: Any) -> bool:
     return isinstance(error["code"], int) and isinstance(error["message"], str) and error["code"] != -32603
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(frame=any_frame | st.lists(any_frame, max_size=3), sent=headers)
 def test_any_frame_over_http_gets_a_json_rpc_answer(sample: Corpus, frame: Any, sent: dict[str, str]) -> None:
     stand_before(sample.deployed)
@@ -116,7 +116,7 @@ def test_any_frame_over_http_gets_a_json_rpc_answer(sample: Corpus, frame: Any, 
     assert all(map(is_answer, told if isinstance(told, list) else [told])), told
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(lines=st.lists((any_frame | st.lists(any_frame, max_size=3)).map(json.dumps) | st.text(max_size=20), max_size=4))
 def test_any_lines_over_stdio_get_answers_and_the_session_goes_on(sample: Corpus, lines: list[str]) -> None:
     stand_before(sample.deployed)

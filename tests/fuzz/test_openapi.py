@@ -31,7 +31,7 @@ MUST_HOLD = [
 
 @SCHEMA.parametrize()  # type: ignore[untyped-decorator]
 @settings(
-    max_examples=15,
+    max_examples=8,
     deadline=None,
     phases=(Phase.explicit, Phase.generate),
     suppress_health_check=list(HealthCheck),

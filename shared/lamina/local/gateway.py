@@ -30,6 +30,8 @@ MAX_PAYLOAD_BYTES = 10 * 1024 * 1024
 _IDLE_SECONDS = 30
 # A request has to be here whole by then, however slowly and however often its bytes come.
 _REQUEST_SECONDS = 60.0
+# For so long, what follows a request that could not be read is read away.
+_LINGER_SECONDS = 1.0
 _MOST_CONNECTIONS = 1024
 _MOST_READ_AWAY = 64 * 1024 * 1024
 
@@ -198,6 +200,8 @@ class _Exchange(BaseHTTPRequestHandler):
         else:
             refusal = self._refusal("INVALID_PARAMETER", "this is no HTTP/1.1 request.")
         self._write(refusal)
+        self._incoming.ends = time.monotonic() + _LINGER_SECONDS
+        self._read_away(MAX_PAYLOAD_BYTES)
 
     def answer(self) -> None:
         """Any method: find the function, call it, write what it says."""
