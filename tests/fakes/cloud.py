@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -115,9 +116,12 @@ class Cloud:
 
     def remember(self) -> None:
         """The objects as they are now are what a stale read gives from now on."""
-        for found in self.s3.list_objects_v2(Bucket=BUCKET)["Contents"]:
-            content = self.s3.get_object(Bucket=BUCKET, Key=found["Key"])["Body"].read()
-            self.faults.older[BUCKET, found["Key"]] = content
+        for key in self.stored_keys():
+            self.faults.older[BUCKET, key] = self.s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+
+    def stored_keys(self) -> list[str]:
+        """The keys of the deployment's bucket."""
+        return [found["Key"] for found in self.s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
 
 
 @contextmanager
@@ -125,6 +129,8 @@ def deployed_cloud() -> Iterator[Cloud]:
     """An empty deployment; nothing leaves the process while the block runs."""
     with ExitStack() as stack:
         environment = stack.enter_context(MonkeyPatch.context())
+        for name in [name for name in os.environ if name.startswith("LAMINA_")]:
+            environment.delenv(name)
         for name, value in {
             "AWS_ACCESS_KEY_ID": "testing",
             "AWS_SECRET_ACCESS_KEY": "testing",
@@ -139,7 +145,6 @@ def deployed_cloud() -> Iterator[Cloud]:
             "KNOWLEDGE_TABLE": KEPT,
         }.items():
             environment.setenv(name, value)
-        environment.delenv("LAMINA_DATA", raising=False)
         stack.enter_context(mock_aws())
         # A client takes a tenth of a second to make.
         client = cache(lambda name, **_: make_client(name))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from tests.corpora import page
-from tests.fakes.cloud import Cloud, Outcome, deployed_cloud, http, outcome, tool
+from tests.fakes.cloud import BUCKET, Cloud, Outcome, deployed_cloud, http, outcome, tool
 from tests.fakes.faults import Kind
+
+from lamina.contract.ports import StoreUnavailable
+from lamina.runtime.wiring import wire
+from lamina.stores.s3 import S3Store
 
 OLDER = {"base/docs/oak.md": page("Oak", "Oak wood."), "kb/docs/elm.md": page("Elm", "Elm wood.")}
 NEWER = {"kb/docs/ash.md": page("Ash", "Ash wood, lighter than elm.")}
@@ -93,3 +101,74 @@ def test_a_fault_at_any_call_of_a_warm_function_never_takes_its_answer_away(clou
     cloud.later()
     cloud.faults.plan()
     assert outcome(cloud.call(event)) == right
+
+
+class Trickle:
+    """A body that gives a byte at a time, each a second after the last."""
+
+    def __init__(self, clock: list[float]) -> None:
+        self._clock = clock
+
+    def read(self, size: int) -> bytes:
+        self._clock[0] += 1
+        return b"x"
+
+
+class Slow:
+    """A client whose bodies never end."""
+
+    def __init__(self, clock: list[float]) -> None:
+        self._clock = clock
+
+    def get_object(self, **_: object) -> dict[str, Any]:
+        return {"Body": Trickle(self._clock), "ETag": '"x"'}
+
+
+def test_content_that_trickles_in_is_given_up_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("lamina.stores.s3.time", SimpleNamespace(monotonic=lambda: clock[0]))
+    with pytest.raises(StoreUnavailable):
+        S3Store(Slow(clock), "bucket", seconds=6.0).get("index/a")
+    assert clock[0] <= 8
+
+
+def test_a_store_that_keeps_callers_waiting_is_left_alone_for_a_while(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cloud.restart()
+    cloud.faults.plan()
+    cloud.call(READING["search"])
+    now, waits = [time.monotonic() + 100_000.0], 0
+    wire().warm.clock = lambda: now[0]
+
+    def wait(self: S3Store, key: str) -> None:
+        nonlocal waits
+        waits += 1
+        now[0] += 4
+        raise StoreUnavailable("took too long")
+
+    monkeypatch.setattr(S3Store, "get", wait)
+    for _ in range(20):
+        assert outcome(cloud.call(READING["search"])).is_stale
+    assert waits == 1
+    now[0] += 60
+    assert outcome(cloud.call(READING["search"])).is_stale
+    assert waits == 2
+
+
+def test_an_older_snapshot_stays_marked_for_as_long_as_it_is_served(cloud: Cloud) -> None:
+    cloud.restart()
+    cloud.faults.plan()
+    cloud.call(READING["search"])
+    key = next(key for key in cloud.stored_keys() if "/pointers/kb-trees" in key)
+    kept = cloud.s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
+    broken = json.loads(kept)["key"]
+    sealed = cloud.s3.get_object(Bucket=BUCKET, Key=broken)["Body"].read()
+    moved = broken.replace(".pkl", ".r7.pkl")
+    cloud.s3.put_object(Bucket=BUCKET, Key=moved, Body=sealed[:-1] + b"?")
+    cloud.s3.put_object(Bucket=BUCKET, Key=key, Body=kept.replace(broken.encode(), moved.encode()))
+    cloud.later()
+    assert [outcome(cloud.call(READING["search"])).is_stale for _ in range(5)] == [True] * 5
+    cloud.s3.put_object(Bucket=BUCKET, Key=key, Body=kept)
+    cloud.later()
+    assert not outcome(cloud.call(READING["search"])).is_stale

@@ -64,7 +64,7 @@ def test_a_build_that_fails_anywhere_leaves_the_older_index_or_the_newer_one_who
     cloud.s3.put_object(Bucket=NOTES, Key="kb/docs/yew.md", Body=page("Yew", f"Yew wood {kind}.").encode())
     calls = len(steps(cloud, build))
     before = found(cloud)
-    for at in range(0, calls, 1 if kind in (Kind.LOST, Kind.ERROR) else 3):
+    for at in range(0, calls, 1 if kind is Kind.LOST else 4):
         uri = f"kb://docs/{kind.name.lower().replace('_', '-')}-{at}"
         path = f"kb/{uri.removeprefix('kb://')}.md"
         cloud.s3.put_object(Bucket=NOTES, Key=path, Body=page("Ash", f"Ash wood {kind} {at}.").encode())
@@ -205,4 +205,4 @@ def test_no_accepted_note_is_lost_and_none_is_made_twice_wherever_a_store_fails(
         cited = ask(cloud, {"op": "query", "query": f"Note {key}", "type": None, "limit": 16})
         assert cited is not None
         assert final["path"] in [one["path"] for one in cited["passages"]], f"{kind} at {at}"
-        at += 1 if kind is Kind.LOST else 3
+        at += 1 if kind is Kind.LOST else 5

@@ -23,6 +23,10 @@ _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”
 _PHRASE_WORD: Final = re.compile(r"\w+")
 
 
+MOST_PARTS: Final = 32
+"""Parts of one identifier that are looked up, so that no word costs more than a long query does."""
+
+
 @dataclass(frozen=True, slots=True)
 class QueryWord:
     """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked.
@@ -73,7 +77,7 @@ def read(text: str, *, prefix: bool = False) -> Query:
 
 def _query_word(word: Word, times: int) -> QueryWord:
     telling = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
-    return QueryWord(word.surface, word.whole, word.parts, times, telling)
+    return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], times, telling)
 
 
 def phrase_words(text: str) -> tuple[str, ...]:
