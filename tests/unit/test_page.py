@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.corpora import page
 
@@ -43,6 +45,15 @@ def test_the_run_is_the_longest_that_fits(reading: Reading, budget: int) -> None
     # The same run with room for one more entry would pass the budget.
     more = listed(reading, **{**arguments, "max_tokens": 30_000, "limit": envelope["returned"] + 1})
     assert count_tokens(compact(more)) > budget - 5
+
+
+def test_a_page_from_an_older_snapshot_says_so_within_its_budget(reading: Reading) -> None:
+    fresh = listed(reading, limit=100, disclosure=["blockquote"], max_tokens=2_500)
+    exact = count_tokens(compact(fresh))
+    older = listed(replace(reading, stale=True), limit=100, disclosure=["blockquote"], max_tokens=exact)
+    assert older["stale"] is True
+    assert count_tokens(compact(older)) <= exact
+    assert older["returned"] < fresh["returned"]
 
 
 def test_the_native_fields_of_a_reduced_entry_stay(reading: Reading) -> None:

@@ -41,7 +41,7 @@ def catalog(request: CatalogRequest, reading: Reading) -> Answer:
         echo["search_scope"] = str(request.scope)
 
     envelope = Page(
-        snapshot,
+        reading,
         request,
         rows,
         len(found),

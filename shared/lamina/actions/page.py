@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
+from lamina.actions.reading import Reading
 from lamina.contract.disclosure import Flag
 from lamina.contract.envelope import FOUND, NOT_FOUND, Envelope, compact
 from lamina.contract.errors import LaminaError
@@ -62,7 +63,7 @@ class Page:
     older shape for the entries.
     """
 
-    snapshot: Snapshot
+    reading: Reading
     request: ListRequest
     rows: Sequence[Row]
     total: int
@@ -75,9 +76,9 @@ class Page:
         with_source = self.request.knowledge_base_url is not None
         return [
             {
-                **floor(self.snapshot, row.document, with_source=with_source),
+                **floor(self.reading.snapshot, row.document, with_source=with_source),
                 **row.native,
-                **disclose(self.snapshot, row.document, self.request.flags),
+                **disclose(self.reading.snapshot, row.document, self.request.flags),
             }
             for row in self.rows
         ]
@@ -105,8 +106,10 @@ class Page:
             "disclosure_applied": [str(flag) for flag in self.request.flags],
             "filters_applied": self.filters_applied,
             **self.native(self.rows[: len(entries)], entries),
-            "revision": str(self.snapshot.revision),
+            "revision": str(self.reading.snapshot.revision),
         }
+        if self.reading.stale:
+            envelope["stale"] = True
         if self.request.include_legacy_envelope:
             envelope["legacy"] = self.legacy(entries)
         return envelope

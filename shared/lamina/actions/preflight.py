@@ -94,7 +94,7 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
             "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
         }
 
-    envelope = Page(snapshot, request, rows, len(listed), applied(request, filters), native, legacy).envelope()
+    envelope = Page(reading, request, rows, len(listed), applied(request, filters), native, legacy).envelope()
     hits = scope.overlay[np.asarray([number for number, _ in listed], dtype=np.int64)]
     facts = scope_facts(scope, hits=hits, legacy=legacy_tokens(snapshot, [row.document for row in rows]))
     return Answer(envelope, snapshot.revision, facts)

@@ -10,10 +10,14 @@ from lamina.ranking.scope import Scopes
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A snapshot with its scopes, and the name of the knowledge base that was asked for."""
+    """A snapshot with its scopes, and the name of the knowledge base that was asked for.
+
+    `stale` says that a newer snapshot may exist but could not be had; a page counts that word in its budget.
+    """
 
     scopes: Scopes
     knowledge_base: str | None = None
+    stale: bool = False
 
     @property
     def snapshot(self) -> Snapshot:

@@ -46,7 +46,7 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
     def legacy(entries: list[Entry]) -> Envelope:
         return search_fields(entries, scope.overlay_count + scope.baseline_count)
 
-    envelope = Page(snapshot, request, rows, len(found), applied(request, filters), native, legacy).envelope()
+    envelope = Page(reading, request, rows, len(found), applied(request, filters), native, legacy).envelope()
     return Answer(
         envelope,
         snapshot.revision,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -98,15 +99,14 @@ def _line(check: Check) -> str:
 
 def _unwrapped(content: bytes) -> tuple[bytes, Any]:
     """The record in a file, and the brief that it came with, if it did: a file may hold a whole answer."""
-    try:
+    # What is wrong with the file is for the verification to say.
+    with suppress(Refused):
         data = parse(content)
         if isinstance(data, dict) and "schema" not in data:
             if isinstance(data.get("receipt"), dict):
                 return canonical(data["receipt"]), data.get("data")
             if isinstance(data.get("data"), dict) and data.get("action") == "receipts":
                 return canonical(data["data"]), None
-    except Refused:
-        pass  # what is wrong with the file is for the verification to say
     return content, None
 
 

@@ -128,7 +128,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     pinned = None if request.revision is None else Revision.parse(request.revision)
     runtime.note_address(name, course.knowledge_base)
     course.served = runtime.warm.current(name) if pinned is None else runtime.warm.pinned(name, pinned)
-    answer = action.run(request, Reading(course.served.scopes, knowledge_base))
+    answer = action.run(request, Reading(course.served.scopes, knowledge_base, course.served.stale))
     course.revision, course.facts = answer.revision, answer.facts
     envelope = {**answer.envelope, "stale": True} if course.served.stale else answer.envelope
     if request.wants_receipt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -44,9 +45,9 @@ def local_key(path: Path) -> bytes:
             file.flush()
             os.fsync(file.fileno())
         try:
-            os.link(draft, path)
-        except FileExistsError:
-            pass  # another process made the key first; both use that one
+            # Where another process made the key first, both use that one.
+            with suppress(FileExistsError):
+                os.link(draft, path)
         finally:
             draft.unlink()
     if path.stat().st_mode & 0o077:
