@@ -14,6 +14,7 @@ from rank_bm25 import BM25Okapi
 
 from lamina.corpus.document import Document
 from lamina.index.postings import Postings, document_terms
+from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.order import rank
 
 Search = Callable[[str], Sequence[int]]
@@ -24,11 +25,11 @@ DEPTH = 1_000
 def lamina(documents: Sequence[Document]) -> Search:
     """This package's own ranking."""
     postings = Postings.build(map(document_terms, documents))
-    statistics = postings.statistics()
+    scope = ScopePostings.of(postings)
 
     def search(query: str) -> list[int]:
-        hits = rank(postings, statistics, query, text_of=lambda number: documents[number].body)
-        return [int(number) for number in hits.documents[:DEPTH]]
+        hits = rank(scope, query, text_of=lambda number: documents[number].body)
+        return [int(number) for number in hits.found[hits.best(DEPTH)]]
 
     return search
 

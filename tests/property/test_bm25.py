@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.corpus.document import parse
-from lamina.index.bm25 import add_up, inverse_document_frequency, saturated
+from lamina.index.bm25 import add_up, inverse_document_frequency
 from lamina.index.postings import Postings, document_terms, term_counts
 from lamina.index.reference import PositiveBM25
+from lamina.index.scope_postings import ScopePostings
+from lamina.index.terms import HEAD_MARK
 from lamina.ranking.order import rank
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "x1", "é"]
@@ -23,21 +25,16 @@ TEXTS = ["font", "fonts", "setting", "settings", "submit_typeset", "submit", "im
 QUERIES = [*TEXTS, "resoluton", "setings", "typeset", "picture", "lineheight", "nowhere", '"of font"', "subm"]
 
 
-@given(corpora, st.lists(st.sampled_from([*WORDS, "absent"]), max_size=8))
+@given(corpora, st.lists(st.sampled_from([*WORDS, "absent"]), max_size=8), st.booleans())
 @settings(deadline=None)
-def test_postings_score_like_the_rank_bm25_class(corpus: list[list[str]], query: list[str]) -> None:
-    postings = Postings.build(term_counts(Counter(words), {}) for words in corpus)
-    statistics = postings.statistics()
-    contributions = []
-    for term in query:
-        number = postings.numbers.get(term)
-        if number is None:
-            continue
-        documents, frequencies = postings.in_scope(number, None)
-        idf = inverse_document_frequency(len(documents), postings.count)
-        contributions.append((documents, idf * saturated(frequencies, statistics.norm[documents])))
+def test_postings_score_like_the_rank_bm25_class(corpus: list[list[str]], query: list[str], in_head: bool) -> None:
+    same = ["same", *WORDS, *WORDS]
+    counted = [(same, words) if in_head else (words, same) for words in corpus]
+    postings = Postings.build(term_counts(Counter(everywhere), Counter(head)) for everywhere, head in counted)
+    scope = ScopePostings.of(postings)
+    rows = [scope.row(HEAD_MARK + term if in_head else term) for term in query]
     scores = np.zeros(postings.count)
-    documents, sums = add_up(contributions, postings.count)
+    documents, sums = add_up([(row.documents, row.impacts, 1.0) for row in rows], postings.count)
     scores[documents] = sums
     np.testing.assert_allclose(scores, PositiveBM25(corpus).get_scores(query), atol=1e-9, rtol=0)
 
@@ -64,8 +61,8 @@ def test_a_scope_ranks_as_if_the_other_documents_did_not_exist(
     whole = Postings.build(counted)
     alone = Postings.build(counted[number] for number in inside)
     query = " ".join(words)
-    scoped = rank(whole, whole.statistics(mask), query, text_of=lambda n: documents[n].body, prefix=prefix)
-    by_itself = rank(alone, alone.statistics(), query, text_of=lambda n: documents[inside[n]].body, prefix=prefix)
+    scoped = rank(ScopePostings.of(whole, mask), query, text_of=lambda n: documents[n].body, prefix=prefix)
+    by_itself = rank(ScopePostings.of(alone), query, text_of=lambda n: documents[inside[n]].body, prefix=prefix)
     assert scoped.documents.tolist() == inside[by_itself.documents].tolist()
     assert scoped.scores.tolist() == pytest.approx(by_itself.scores.tolist(), abs=1e-9)
     assert scoped.coverage.tolist() == pytest.approx(by_itself.coverage.tolist(), abs=1e-9)
@@ -77,14 +74,14 @@ def test_a_scope_ranks_as_if_the_other_documents_did_not_exist(
 def test_no_text_and_no_query_breaks_ranking(body: str, query: str) -> None:
     document = parse("d.md", body.encode("utf-8", "replace"))
     postings = Postings.build([document_terms(document)])
-    hits = rank(postings, postings.statistics(), query, text_of=lambda _: body)
+    hits = rank(ScopePostings.of(postings), query, text_of=lambda _: body)
     assert (hits.scores > 0).all()
     assert ((hits.coverage >= 0) & (hits.coverage <= 1)).all()
 
 
 @given(st.lists(st.lists(st.integers(0, 30), unique=True, max_size=12), max_size=6), st.integers(31, 2_000))
 def test_adding_up_few_and_many_gives_the_same(rows: list[list[int]], count: int) -> None:
-    contributions = [(np.array(sorted(row), dtype=np.int32), np.full(len(row), 1.5)) for row in rows if row]
+    contributions = [(np.array(sorted(row), dtype=np.int32), np.full(len(row), 0.75), 2.0) for row in rows]
     documents, sums = add_up(contributions, count)
     expected = Counter(number for row in rows for number in row)
     assert documents.tolist() == sorted(expected)

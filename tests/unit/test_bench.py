@@ -33,9 +33,9 @@ def test_an_enlarged_corpus_has_the_postings_that_a_build_gives_its_texts() -> N
     assert built.count == corpus.postings.count == 40
     for number, term in enumerate(built.vocabulary):
         other = corpus.postings.numbers[term]
-        expected, found = built.in_scope(number, None), corpus.postings.in_scope(other, None)
-        assert np.array_equal(expected[0], found[0])
-        assert np.array_equal(expected[1], found[1])
+        expected, found = built.row(number), corpus.postings.row(other)
+        assert np.array_equal(built.documents[expected], corpus.postings.documents[found])
+        assert np.array_equal(built.frequencies[expected], corpus.postings.frequencies[found])
     assert np.array_equal(built.lengths, corpus.postings.lengths)
     assert np.array_equal(built.head_lengths, corpus.postings.head_lengths)
 

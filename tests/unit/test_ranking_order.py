@@ -9,6 +9,7 @@ import pytest
 
 from lamina.corpus.document import Document, parse
 from lamina.index.postings import Postings, document_terms
+from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.order import Ranked, rank
 
 
@@ -18,7 +19,7 @@ def documents(*bodies: str) -> list[Document]:
 
 def ranked(query: str, of: Sequence[Document], *, prefix: bool = False) -> Ranked:
     postings = Postings.build(map(document_terms, of))
-    return rank(postings, postings.statistics(), query, text_of=lambda n: of[n].body, prefix=prefix)
+    return rank(ScopePostings.of(postings), query, text_of=lambda n: of[n].body, prefix=prefix)
 
 
 def found(query: str, *bodies: str, prefix: bool = False) -> list[int]:

@@ -13,7 +13,7 @@ from lamina.actions.action import Action
 from lamina.actions.brief_schema import RESULT_SCHEMA
 from lamina.actions.ranked import Hit, applied, ranked_documents
 from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens, scope_facts
+from lamina.actions.report import legacy_tokens
 from lamina.contract.coercion import Boolean, Integer, Text, TextList
 from lamina.contract.disclosure import Flag
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
@@ -117,11 +117,7 @@ def brief(request: BriefRequest, reading: Reading) -> Answer:
     if request.grouping == Grouping.GROUPED:
         envelope.update(_grouped(snapshot, shown))
     envelope["revision"] = str(snapshot.revision)
-    facts = scope_facts(
-        found.scope,
-        hits=found.scope.overlay[found.documents],
-        legacy=legacy_tokens(snapshot, [one.hit.document for one in shown]),
-    )
+    facts = found.facts(legacy_tokens(snapshot, [one.hit.document for one in shown]))
     return Answer(envelope, snapshot.revision, facts)
 
 

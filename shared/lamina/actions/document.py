@@ -15,6 +15,7 @@ from lamina.contract.request import DocumentRequest, SearchScope
 from lamina.ranking.order import rank
 
 _SUGGESTIONS = 3
+_LIKELY = 50
 _LONGEST_GUESSED = 512
 _MOST_TOLD = 200
 
@@ -79,9 +80,9 @@ def _near(reading: Reading, name: str) -> list[str]:
         return []
     snapshot = reading.snapshot
     scope = reading.scopes[SearchScope.MERGED]
-    ranked = rank(snapshot.postings, scope.statistics, name.replace('"', " ").replace("/", " "), text_of=snapshot.body)
+    ranked = rank(scope.postings, name.replace('"', " ").replace("/", " "), text_of=snapshot.body)
     last = name.rsplit("/", 1)[-1]
-    likely = [int(number) for number in ranked.documents[:50]]
+    likely = ranked.found[ranked.best(_LIKELY)].tolist()
     likely.sort(key=lambda number: not snapshot.uris[number].endswith(f"/{last}"))
     return [snapshot.uris[number] for number in likely[:_SUGGESTIONS]]
 

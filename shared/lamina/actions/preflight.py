@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from itertools import islice
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -12,18 +13,19 @@ from pydantic import Field
 from lamina.actions.action import Action
 from lamina.actions.legacy import start_here
 from lamina.actions.page import Entry, Page, Row
-from lamina.actions.ranked import applied, in_order
+from lamina.actions.ranked import applied, first_of
 from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens, scope_facts
+from lamina.actions.report import MOST_TOP, legacy_tokens, ranked_facts
 from lamina.actions.search import grouped
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import Answer, Envelope
-from lamina.contract.request import RankedRequest
+from lamina.contract.request import Grouping, RankedRequest
 from lamina.governance.floor import lowest, read_required
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.match import has_evidence
 from lamina.ranking.order import Ranked, rank
+from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
 
 # Beyond a few, constraints would push the documents that the task is about off the first page.
@@ -55,12 +57,11 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
     snapshot, filters = reading.snapshot, request.filters()
     check_values(filters, snapshot)
     scope = reading.scopes[request.scope]
-    ranked = rank(snapshot.postings, scope.statistics, request.task, text_of=snapshot.text, prefix=request.prefix)
-    by_grouping = in_order(request.grouping, ranked, scope, np.arange(len(ranked.documents)))
+    ranked = rank(scope.postings, request.task, text_of=snapshot.text, prefix=request.prefix)
 
     done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, reading.knowledge_base)
     tiers = [tier]
-    constraints = _constraints(snapshot, ranked, by_grouping, done)
+    constraints = _constraints(snapshot, ranked, scope, request.grouping, done)
     if _WRITING.search(request.task[:2_000]):
         writing, tier = read_required(snapshot, WRITING_CANON, request.scope, reading.knowledge_base)
         tiers.append(tier)
@@ -69,20 +70,21 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
     first = [] if done is None else [done]
     named = {*first, *constraints}
 
-    passes = np.flatnonzero(passing(filters, snapshot)[ranked.documents])
-    found = ranked.documents[in_order(request.grouping, ranked, scope, passes)]
-    relevant = [int(number) for number in found if number not in named]
-    others = len(ranked.documents) - int(np.count_nonzero(np.isin(ranked.documents, list(named))))
+    others = ~np.isin(ranked.found, list(named))
+    relevant = np.flatnonzero(others & passing(filters, snapshot)[ranked.found])
+    last = max(request.offset + request.limit, MOST_TOP)
+    places = ranked.best(last, relevant, first_of(request.grouping, ranked, scope, relevant))
     listed = [
         *((number, "definition_of_done") for number in first),
         *((number, "constraint") for number in constraints),
-        *((number, "relevant") for number in relevant),
+        *((number, "relevant") for number in ranked.found[places].tolist()),
     ]
+    total = len(named) + len(relevant)
     rows = [Row(number, {"role": role}) for number, role in listed[request.offset : request.offset + request.limit]]
 
     def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
         fields: Envelope = {
-            "filtered_out": others - len(relevant),
+            "filtered_out": int(np.count_nonzero(others)) - len(relevant),
             "governance_source": str(lowest(tiers)),
         }
         return fields | grouped(request, shown, entries, reading)
@@ -94,23 +96,22 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
             "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
         }
 
-    envelope = Page(reading, request, rows, len(listed), applied(request, filters), native, legacy).envelope()
-    hits = scope.overlay[np.asarray([number for number, _ in listed], dtype=np.int64)]
-    facts = scope_facts(scope, hits=hits, legacy=legacy_tokens(snapshot, [row.document for row in rows]))
+    envelope = Page(reading, request, rows, total, applied(request, filters), native, legacy).envelope()
+    facts = ranked_facts(
+        scope,
+        hits=scope.overlay[[*named, *ranked.found[relevant].tolist()]],
+        top=scope.overlay[[number for number, _ in listed[:MOST_TOP]]],
+        legacy=legacy_tokens(snapshot, [row.document for row in rows]),
+    )
     return Answer(envelope, snapshot.revision, facts)
 
 
-def _constraints(snapshot: Snapshot, ranked: Ranked, order: Any, done: int | None) -> list[int]:
+def _constraints(snapshot: Snapshot, ranked: Ranked, scope: Scope, grouping: Grouping, done: int | None) -> list[int]:
     """The best-matching constraint documents that hold real evidence for the task."""
-    known = has_evidence(ranked.coverage)
-    found: list[int] = []
-    for at in order:
-        number = int(ranked.documents[at])
-        if len(found) == MOST_CONSTRAINTS:
-            break
-        if known[at] and number != done and _is_constraint(snapshot, number):
-            found.append(number)
-    return found
+    known = np.flatnonzero(has_evidence(ranked.coverage))
+    order = ranked.best(len(known), known, first_of(grouping, ranked, scope, known))
+    numbers = ranked.found[order].tolist()
+    return list(islice((n for n in numbers if n != done and _is_constraint(snapshot, n)), MOST_CONSTRAINTS))
 
 
 def _is_constraint(snapshot: Snapshot, number: int) -> bool:

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.actions.reading import Reading
-from lamina.contract.envelope import Envelope
+from lamina.actions.report import MOST_TOP, ranked_facts
+from lamina.contract.envelope import CallFacts, Envelope
 from lamina.contract.filters import Filters
 from lamina.contract.request import GroupedRequest, Grouping
 from lamina.index.snapshot import Snapshot
-from lamina.ranking.grouping import arranged
+from lamina.ranking.grouping import standing_first
 from lamina.ranking.match import has_evidence
-from lamina.ranking.order import Ranked, rank
+from lamina.ranking.order import SCORE_STEPS, Ranked, rank
 from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
-from lamina.ranking.snippet import Needles, snippet
+from lamina.ranking.snippet import snippet
 
 # Characters of a word that are told back; a word may be as long as the query.
 _LONGEST_TOLD = 64
@@ -35,29 +36,41 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Every document that matches and passes, as the grouping orders them; `documents` and `scores` are parallel.
+    """Every document that matches and passes: `kept` are its places in `ranked.found`.
 
-    `match` is the envelope's, `filtered_out` how many matches the filters removed.
+    `first` (parallel) are those that the grouping puts before the rest. `match` is the envelope's, `filtered_out`
+    how many matches the filters removed.
     """
 
     snapshot: Snapshot
     scope: Scope
-    documents: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    needles: Needles
+    ranked: Ranked
+    kept: NDArray[np.int64]
+    first: NDArray[np.bool_] | None
     match: Envelope
     filtered_out: int
 
     def __len__(self) -> int:
-        return len(self.documents)
+        return len(self.kept)
 
     def hits(self, limit: int, offset: int = 0) -> list[Hit]:
         """At most `limit` hits from the offset on."""
-        page = slice(offset, offset + limit)
+        places = self.ranked.best(offset + limit, self.kept, self.first)[offset:]
+        documents, scores = self.ranked.found[places].tolist(), (self.ranked.steps[places] / SCORE_STEPS).tolist()
         return [
-            Hit(int(number), float(score), snippet(self.snapshot.body(int(number)), self.needles))
-            for number, score in zip(self.documents[page], self.scores[page], strict=True)
+            Hit(number, score, snippet(self.snapshot.body(number), self.ranked.needles))
+            for number, score in zip(documents, scores, strict=True)
         ]
+
+    def facts(self, legacy: int) -> CallFacts:
+        """What the telemetry record holds of them; `legacy` as in `CallFacts`."""
+        best = self.ranked.best(MOST_TOP, self.kept, self.first)
+        return ranked_facts(
+            self.scope,
+            hits=self.scope.overlay[self.ranked.found[self.kept]],
+            top=self.scope.overlay[self.ranked.found[best]],
+            legacy=legacy,
+        )
 
 
 def ranked_documents(
@@ -67,36 +80,35 @@ def ranked_documents(
     snapshot = reading.snapshot
     check_values(filters, snapshot)
     scope = reading.scopes[request.scope]
-    ranked = rank(snapshot.postings, scope.statistics, question, text_of=snapshot.text, prefix=prefix)
-    kept = np.flatnonzero(passing(filters, snapshot)[ranked.documents])
-    order = in_order(request.grouping, ranked, scope, kept)
+    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix)
+    kept = np.flatnonzero(passing(filters, snapshot)[ranked.found])
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
         "coverage": ranked.match.coverage,
         "unmatched_terms": [term[:_LONGEST_TOLD] for term in ranked.match.unmatched_terms],
     }
     if request.knowledge_base_url is not None:
-        by_overlay = rank(snapshot.postings, scope.overlay_statistics, question, text_of=snapshot.text, prefix=prefix)
+        by_overlay = rank(scope.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
         match["overlay_signal"] = by_overlay.match.signal
     return Matches(
         snapshot,
         scope,
-        ranked.documents[order],
-        ranked.scores[order],
-        ranked.needles,
+        ranked,
+        kept,
+        first_of(request.grouping, ranked, scope, kept),
         match,
-        filtered_out=len(ranked.documents) - len(order),
+        filtered_out=len(ranked.found) - len(kept),
     )
 
 
-def in_order(grouping: Grouping, ranked: Ranked, scope: Scope, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The kept positions among the ranked hits, best score first, as the grouping orders them."""
-    of_overlay = scope.overlay[ranked.documents[kept]]
+def first_of(grouping: Grouping, ranked: Ranked, scope: Scope, kept: NDArray[np.int64]) -> NDArray[np.bool_] | None:
+    """Which of the kept places in `ranked.found` the grouping puts before the rest; None for score alone."""
+    of_overlay = scope.overlay[ranked.found[kept]]
 
     def known() -> NDArray[np.bool_]:
-        return has_evidence(ranked.coverage[kept], ranked.scores[kept], ~of_overlay)
+        return has_evidence(ranked.coverage[kept], ranked.steps[kept] / SCORE_STEPS, ~of_overlay)
 
-    return kept[arranged(grouping, of_overlay, known)]
+    return standing_first(grouping, of_overlay, known)
 
 
 def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:

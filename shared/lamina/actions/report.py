@@ -12,15 +12,19 @@ from lamina.index.snapshot import Snapshot
 from lamina.ranking.scope import Scope
 
 _FLOOR, _METADATA = 0, 2
-_TOP = 5
+MOST_TOP = 5
+"""Hits whose origin is recorded as that of the top."""
 
 
-def scope_facts(scope: Scope, *, hits: NDArray[np.bool_] | None = None, legacy: int | None = None) -> CallFacts:
-    """Facts of a list-shaped answer; `hits` has an entry a match in the order answered: is it of the overlay."""
+def scope_facts(scope: Scope, *, legacy: int | None = None) -> CallFacts:
+    """Facts of a list-shaped answer."""
     overlay, baseline = scope.overlay_count, scope.baseline_count
-    if hits is None:
-        return CallFacts(overlay + baseline, overlay, baseline, tokens_legacy_equivalent=legacy)
-    top = hits[:_TOP]
+    return CallFacts(overlay + baseline, overlay, baseline, tokens_legacy_equivalent=legacy)
+
+
+def ranked_facts(scope: Scope, *, hits: NDArray[np.bool_], top: NDArray[np.bool_], legacy: int) -> CallFacts:
+    """Facts of a ranked answer; `hits` has an entry a match, `top` one for each of the first: is it of the overlay."""
+    overlay, baseline = scope.overlay_count, scope.baseline_count
     return CallFacts(
         index_size=overlay + baseline,
         overlay_documents=overlay,

@@ -12,7 +12,7 @@ from lamina.actions.legacy import search_fields
 from lamina.actions.page import Entry, Page, Row
 from lamina.actions.ranked import applied, ranked_documents
 from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens, scope_facts
+from lamina.actions.report import legacy_tokens
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.request import Grouping, RankedRequest
@@ -47,15 +47,7 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
         return search_fields(entries, scope.overlay_count + scope.baseline_count)
 
     envelope = Page(reading, request, rows, len(found), applied(request, filters), native, legacy).envelope()
-    return Answer(
-        envelope,
-        snapshot.revision,
-        scope_facts(
-            scope,
-            hits=scope.overlay[found.documents],
-            legacy=legacy_tokens(snapshot, [row.document for row in rows]),
-        ),
-    )
+    return Answer(envelope, snapshot.revision, found.facts(legacy_tokens(snapshot, [row.document for row in rows])))
 
 
 def grouped(request: RankedRequest, shown: Sequence[Row], entries: list[Entry], reading: Reading) -> Envelope:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.corpus.document import Document
-from lamina.index.bm25 import ScopeStatistics
 from lamina.index.fields import HEAD_FIELDS, field_texts
 from lamina.index.packing import joined, packed, unpacked
 from lamina.index.stopwords import STOP_WORDS
@@ -121,18 +121,12 @@ class Postings:
         """Where the postings of a term stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
 
-    def in_scope(self, term: int, mask: NDArray[np.bool_] | None) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
-        """The documents of a mask (None: all) that hold a term, ascending, and its frequency in each."""
-        row = self.row(term)
-        documents, frequencies = self.documents[row], self.frequencies[row]
-        if mask is None:
-            return documents, frequencies
-        inside = mask[documents]
-        return documents[inside], frequencies[inside]
-
-    def statistics(self, mask: NDArray[np.bool_] | None = None) -> ScopeStatistics:
-        """What BM25 needs to know of the documents in a mask (None: all), an entry a document."""
-        return ScopeStatistics.of(self.lengths, self.head_lengths, mask)
+    def beginning(self, start: str) -> range:
+        """The numbers of the terms that begin so."""
+        vocabulary = self.vocabulary
+        return range(
+            bisect_left(vocabulary, start), bisect_right(vocabulary, start, key=lambda term: term[: len(start)])
+        )
 
     def to_data(self) -> dict[str, Any]:
         """Plain data for a snapshot: dict, int, bytes and packed arrays."""
@@ -150,14 +144,14 @@ class Postings:
     def from_data(data: dict[str, Any]) -> Postings:
         """The inverse of `to_data`."""
         vocabulary = zlib.decompress(data["vocabulary"]).decode().split("\n") if data["terms"] else []
-        starts = _starts(unpacked(data["row_sizes"]))
+        starts = _starts(unpacked(data["row_sizes"], np.int64))
         return Postings(
             vocabulary=tuple(vocabulary),
             starts=starts,
-            documents=_from_gaps(unpacked(data["document_gaps"]), starts),
-            frequencies=unpacked(data["frequencies"]).astype(np.uint16),
-            lengths=unpacked(data["lengths"]).astype(np.int64),
-            head_lengths=unpacked(data["head_lengths"]).astype(np.int64),
+            documents=_from_gaps(unpacked(data["document_gaps"], np.int32), starts),
+            frequencies=unpacked(data["frequencies"], np.uint16),
+            lengths=unpacked(data["lengths"], np.int64),
+            head_lengths=unpacked(data["head_lengths"], np.int64),
         )
 
 
@@ -176,8 +170,10 @@ def _gaps(documents: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np
     return gaps
 
 
-def _from_gaps(gaps: NDArray[Any], starts: NDArray[np.int64]) -> NDArray[np.int32]:
-    running = np.cumsum(gaps, dtype=np.int64)
+def _from_gaps(gaps: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.int32]:
+    """The inverse, in the place of the gaps. Every row holds a document at least."""
     firsts = starts[:-1]
-    running -= np.repeat(running[firsts] - gaps[firsts], np.diff(starts))
-    return running.astype(np.int32)
+    if len(firsts):
+        # From the last document of the row before, which is the sum of that row, not from zero.
+        gaps[firsts[1:]] -= np.add.reduceat(gaps, firsts)[:-1]
+    return np.cumsum(gaps, out=gaps)

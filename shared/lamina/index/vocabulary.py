@@ -22,14 +22,14 @@ class KnownWords:
     """The words of a vocabulary in plain letters.
 
     Parallel: `names`, the numbers of their `terms`, their `lengths`, their letters as `codes` (zero-padded
-    bytes, a row a word), and in `letters` how often each letter of the alphabet occurs in each.
+    bytes, a row a word), and in `letters` a bit for each letter of the alphabet that occurs in it.
     """
 
     names: tuple[str, ...]
     terms: NDArray[np.int64]
     lengths: NDArray[np.int16]
     codes: NDArray[np.uint8]
-    letters: NDArray[np.int8]
+    letters: NDArray[np.uint32]
 
     @staticmethod
     def of(vocabulary: Sequence[str]) -> KnownWords:
@@ -43,8 +43,21 @@ class KnownWords:
         chosen = tuple(names[number] for number in kept)
         padded = np.array(chosen, dtype=f"S{LONGEST_COMPARED}")
         codes = padded.view(np.uint8).reshape(len(chosen), LONGEST_COMPARED)
-        letters = np.empty((len(chosen), len(_LETTERS)), dtype=np.int8)
-        for column, letter in enumerate(_LETTERS):
-            letters[:, column] = np.count_nonzero(codes == letter, axis=1)
+        letters = np.bitwise_or.reduce(_BITS[codes], axis=1)
         lengths = np.array([len(name) for name in chosen], dtype=np.int16)
         return KnownWords(chosen, np.array(kept, dtype=np.int64), lengths, codes, letters)
+
+
+def letters_of(name: str) -> np.uint32:
+    """A bit for each letter of the alphabet that occurs in a name."""
+    return np.uint32(np.bitwise_or.reduce(_BITS[list(name.encode())]))
+
+
+def _bits() -> NDArray[np.uint32]:
+    """The bit of each code: of a to z one each, of the padding none."""
+    bits = np.zeros(256, dtype=np.uint32)
+    bits[list(_LETTERS)] = np.uint32(1) << np.arange(len(_LETTERS), dtype=np.uint32)
+    return bits
+
+
+_BITS: Final = _bits()

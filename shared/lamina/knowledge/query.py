@@ -14,6 +14,7 @@ from lamina.contract.ports import SourceFile
 from lamina.contract.tokens import count_tokens
 from lamina.index.build import Edition, build
 from lamina.index.parsed import ParseCache
+from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
 from lamina.knowledge.note import NOTES
 from lamina.knowledge.passage import cut
@@ -131,7 +132,7 @@ def _candidates(index: WorkspaceIndex, operation: Query, facts: Sequence[FactNam
     if not mask.any():
         return [], ()
     snapshot = index.snapshot
-    ranked = rank(snapshot.postings, snapshot.postings.statistics(mask), operation.query, text_of=snapshot.body)
+    ranked = rank(ScopePostings.of(snapshot.postings, mask), operation.query, text_of=snapshot.body)
     return [int(document) for document in ranked.documents], ranked.needles
 
 

@@ -1,4 +1,4 @@
-"""In which order overlay and baseline hits stand against each other. The score order inside each part is kept."""
+"""Which hits stand before the others whatever their scores: in which order overlay and baseline come."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from numpy.typing import NDArray
 from lamina.contract.request import Grouping
 
 
-def arranged(
+def standing_first(
     grouping: Grouping, of_overlay: NDArray[np.bool_], known: Callable[[], NDArray[np.bool_]]
-) -> NDArray[np.int64]:
-    """Positions of the ranked hits in the order that the grouping wants them.
+) -> NDArray[np.bool_] | None:
+    """Which hits the grouping puts before the rest; None where score alone decides.
 
-    `of_overlay` has an entry a hit, best score first; so has what `known` gives: whether a hit is, by itself,
-    evidence that its source knows the matter. Only `overlay_preferred` asks for it.
+    `of_overlay` has an entry a hit; so has what `known` gives: whether a hit is, by itself, evidence that its
+    source knows the matter. Only `overlay_preferred` asks for it.
     """
     if grouping == Grouping.MERGED:
-        return np.arange(len(of_overlay))
-    above = of_overlay & known() if grouping == Grouping.OVERLAY_PREFERRED else of_overlay
-    return np.concatenate([np.flatnonzero(above), np.flatnonzero(~above)])
+        return None
+    return of_overlay & known() if grouping == Grouping.OVERLAY_PREFERRED else of_overlay

@@ -10,8 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import Contribution, ScopeStatistics, add_up
-from lamina.index.postings import Postings
+from lamina.index.bm25 import Contribution, add_up
+from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
 from lamina.ranking.match import Match, signal_of
 from lamina.ranking.phrases import holding
@@ -19,113 +19,136 @@ from lamina.ranking.query import Query, read
 from lamina.ranking.snippet import Needles, needles_of
 
 SCORE_STEPS: Final = 1_000_000
-"""Scores are rounded to six decimals before sorting."""
+"""Scores are rounded to six decimals before they are compared."""
 LONGEST_REMEMBERED: Final = 200
-"""Characters of a query that is not read anew each time."""
+"""Characters of a query that is not looked up anew each time."""
 MOST_CORRECTED: Final = 8
 """Words of one query for which a near spelling is looked for."""
 
 
 @dataclass(frozen=True)
 class Ranked:
-    """All matching documents, best first, ties by document number.
+    """All documents that match a query, and in which order they answer it: best score first, ties by number.
 
-    `documents` and `scores` (above zero, six decimals) are parallel. `needles` are what a snippet looks for.
-    `evidence` is what the scope of `count` documents holds of each word.
+    `found` are their numbers, ascending, `steps` their scores in millionths, at least one. `evidence` is what the
+    scope of an index of `count` documents holds of each word. What a caller asks for is worked out then.
     """
 
-    documents: NDArray[np.int32]
-    scores: NDArray[np.float64]
-    match: Match
-    query: Query
-    needles: Needles
+    found: NDArray[np.int32]
+    steps: NDArray[np.int64]
     evidence: Sequence[Evidence]
     count: int
 
+    def best(
+        self, most: int, among: NDArray[np.int64] | None = None, first: NDArray[np.bool_] | None = None
+    ) -> NDArray[np.int64]:
+        """Places in `found` of at most so many documents, in order, without sorting the others.
+
+        `among` (ascending places) leaves out all others; `first` (parallel to it) puts some before the rest.
+        """
+        steps = self.steps if among is None else self.steps[among]
+        order = _best(steps, first, most)
+        return order if among is None else among[order]
+
+    @cached_property
+    def documents(self) -> NDArray[np.int32]:
+        """All matching documents in order."""
+        return self.found[self._order]
+
+    @cached_property
+    def scores(self) -> NDArray[np.float64]:
+        """Their scores, above zero, to six decimals."""
+        return self.steps[self._order] / SCORE_STEPS
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        return self.best(len(self.found))
+
     @cached_property
     def coverage(self) -> NDArray[np.float64]:
-        """The share of the query's IDF weight that each of the documents holds, 0 to 1; worked out when asked for."""
-        found, shares = _coverage(self.evidence, self.count)
-        return shares[np.searchsorted(found, self.documents)]
+        """The share of the query's IDF weight that each document of `found` holds, 0 to 1."""
+        asked = sum(each.weight for each in self.evidence)
+        documents, weights = add_up([each.held(self.count) for each in self.evidence], self.count)
+        # A document that scores holds a stem, so these are the documents that score.
+        shares = np.minimum(weights / asked, 1.0) if len(weights) else weights
+        return shares[np.searchsorted(documents, self.found)]
+
+    @cached_property
+    def match(self) -> Match:
+        """The match of the best document, whose share is worked out without everybody else's."""
+        share = 0.0
+        if len(self.found):
+            best = int(self.found[self.steps.argmax()])
+            asked = sum(each.weight for each in self.evidence)
+            share = round(min(sum(each.held_by(best) for each in self.evidence) / asked, 1.0), 6)
+        unmatched = tuple(each.word.surface for each in self.evidence if not each.found)
+        return Match(signal_of(share), share, unmatched)
+
+    @cached_property
+    def needles(self) -> Needles:
+        """What a snippet looks for."""
+        return needles_of(self.evidence)
 
 
-def rank(
-    postings: Postings,
-    statistics: ScopeStatistics,
-    query: str,
-    *,
-    text_of: Callable[[int], str],
-    prefix: bool = False,
-) -> Ranked:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A query looked up in a scope: its quoted phrases, what the scope holds of its words, and what that gives."""
+
+    phrases: tuple[tuple[str, ...], ...]
+    evidence: tuple[Evidence, ...]
+    given: tuple[Contribution, ...]
+
+
+def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], prefix: bool = False) -> Ranked:
     """Ranks the documents of a scope as if the others did not exist.
 
     `text_of` gives a document's text; it is called only for quoted phrases, at most `phrases.MOST_TEXTS_READ` times.
     """
-    question = _read(query, prefix, statistics)
-    evidence = _evidence(question, postings, statistics)
-    contributions = [given for each in evidence for given in each.scores()]
-    documents, scores = add_up(contributions, postings.count)
-    documents, scores = _ordered(documents, scores)
-    if question.phrases:
-        held = holding(question.phrases, documents, postings, text_of)
-        documents, scores = documents[held], scores[held]
-    match = _match(int(documents[0]) if len(documents) else None, evidence)
-    return Ranked(documents, scores, match, question, needles_of(evidence), evidence, postings.count)
+    asked = _asked(query, prefix, scope)
+    found, scores = add_up(asked.given, scope.whole.count)
+    steps = np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
+    if asked.phrases:
+        order = _best(steps, None, len(steps))
+        held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
+        found, steps = found[held], steps[held]
+    return Ranked(found, steps, asked.evidence, scope.whole.count)
 
 
-def _read(text: str, prefix: bool, statistics: ScopeStatistics) -> Query:
-    """The query as read; short ones are remembered with the scope, since people and pages ask again."""
-    if len(text) > LONGEST_REMEMBERED:
-        return read(text, prefix=prefix)
+def _asked(text: str, prefix: bool, scope: ScopePostings) -> _Asked:
+    """The query looked up; short ones are remembered with the scope, since people and pages ask again."""
     key = f"\0{int(prefix)}{text}"
-    known: Query | None = statistics.memory.get(key)
+    known: _Asked | None = scope.memory.get(key)
     if known is None:
-        known = read(text, prefix=prefix)
-        statistics.memory.keep(key, known, len(text))
+        query = read(text, prefix=prefix)
+        evidence = tuple(_evidence(query, scope))
+        known = _Asked(query.phrases, evidence, tuple(given for each in evidence for given in each.scores()))
+        if len(text) <= LONGEST_REMEMBERED:
+            scope.memory.keep(key, known)
     return known
 
 
-def _evidence(question: Query, postings: Postings, statistics: ScopeStatistics) -> list[Evidence]:
-    evidence = [evidence_of(word, postings, statistics) for word in question.words]
+def _evidence(question: Query, scope: ScopePostings) -> list[Evidence]:
+    evidence = [evidence_of(word, scope) for word in question.words]
     if question.unfinished is not None:
         others = [each for each in evidence if each.word.whole != question.unfinished.whole]
-        last = evidence_of(question.unfinished, postings, statistics)
-        evidence = [*others, completed(last, postings, statistics)]
+        evidence = [*others, completed(evidence_of(question.unfinished, scope), scope)]
     tried = 0
     for number, each in enumerate(evidence):
         if not each.found and not each.synonyms and tried < MOST_CORRECTED:
             tried += 1
-            evidence[number] = unknown_spelling(each, postings, statistics)
+            evidence[number] = unknown_spelling(each, scope)
     return evidence
 
 
-def _match(best: int | None, evidence: Sequence[Evidence]) -> Match:
-    """The match of the best document alone, whose share is worked out without everybody else's."""
-    share = 0.0
-    if best is not None:
-        asked = sum(each.weight for each in evidence)
-        share = round(min(sum(each.held_by(best) for each in evidence) / asked, 1.0), 6)
-    unmatched = tuple(each.word.surface for each in evidence if not each.found)
-    return Match(signal_of(share), share, unmatched)
-
-
-def _coverage(evidence: Sequence[Evidence], count: int) -> Contribution:
-    """The share of the query's weight that each matching document holds, by ascending document.
-
-    A document that scores holds a stem, so these are the documents that score.
-    """
-    asked = sum(each.weight for each in evidence)
-    documents, weights = add_up([each.held(count) for each in evidence], count)
-    return documents, np.minimum(weights / asked, 1.0) if len(weights) else weights
-
-
-def _ordered(
-    documents: NDArray[np.int32], scores: NDArray[np.float64]
-) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Best first. Score and place share one integer, so that one plain sort settles ties as well."""
-    steps = np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
-    bits = max(len(documents), 1).bit_length()
-    keys = ((int(steps.max(initial=0)) - steps) << bits) | np.arange(len(documents), dtype=np.int64)
+def _best(steps: NDArray[np.int64], first: NDArray[np.bool_] | None, most: int) -> NDArray[np.int64]:
+    """Places of the highest. Score and place share one integer, so that one selection settles ties as well."""
+    bits = len(steps).bit_length()
+    highest = int(steps.max(initial=0))
+    keys = highest - steps
+    if first is not None:
+        keys += ~first * np.int64(highest)
+    keys = (keys << bits) | np.arange(len(steps), dtype=np.int64)
+    if most < len(keys):
+        keys = np.partition(keys, most)[:most]
     keys.sort()
-    order = keys & ((1 << bits) - 1)
-    return documents[order], steps[order] / SCORE_STEPS
+    return keys & ((1 << bits) - 1)

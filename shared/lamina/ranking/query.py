@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
-from lamina.index.terms import Word, fold, sequence, words
+from lamina.index.terms import Word, fold, words
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
+MOST_TIMES: Final = 100
+"""How often a repeated word counts."""
 MOST_PHRASES: Final = 8
 LONGEST_SEARCH: Final = 16
 """Words of a query in which quotation marks ask for a phrase; a longer text that holds some is prose."""
@@ -45,13 +47,11 @@ class QueryWord:
 class Query:
     """A read query.
 
-    `words` are distinct, `sequence` holds their names as they follow each other. `phrases` are the quoted ones,
-    as their folded words. `unfinished` is the last word where it may be the beginning of a longer one.
+    `words` are distinct. `phrases` are the quoted ones, as their folded words. `unfinished` is the last word where
+    it may be the beginning of a longer one.
     """
 
-    text: str
     words: tuple[QueryWord, ...]
-    sequence: tuple[str, ...]
     phrases: tuple[tuple[str, ...], ...]
     unfinished: QueryWord | None
 
@@ -67,9 +67,7 @@ def read(text: str, *, prefix: bool = False) -> Query:
         firsts.setdefault(word.whole, word)
     times = Counter(word.whole for word in telling)
     return Query(
-        text=text,
         words=tuple(_query_word(w, times[w.whole]) for w in firsts.values()),
-        sequence=tuple(sequence(telling[:MOST_WORDS])),
         phrases=_phrases(text) if len(every) <= LONGEST_SEARCH else (),
         unfinished=_unfinished(text, every) if prefix else None,
     )
@@ -77,7 +75,7 @@ def read(text: str, *, prefix: bool = False) -> Query:
 
 def _query_word(word: Word, times: int) -> QueryWord:
     telling = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
-    return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], times, telling)
+    return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], min(times, MOST_TIMES), telling)
 
 
 def phrase_words(text: str) -> tuple[str, ...]:

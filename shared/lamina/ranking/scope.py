@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.contract.request import SearchScope
-from lamina.index.bm25 import ScopeStatistics
+from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """The documents of one scope: a mask over the snapshot, and the same by origin.
 
@@ -22,8 +23,12 @@ class Scope:
 
     searched: NDArray[np.bool_]
     overlay: NDArray[np.bool_]
-    statistics: ScopeStatistics
-    overlay_statistics: ScopeStatistics
+    postings: ScopePostings
+
+    @cached_property
+    def overlay_postings(self) -> ScopePostings:
+        """The postings of the overlay by itself, which say what it knows."""
+        return ScopePostings.of(self.postings.whole, self.overlay)
 
     @property
     def overlay_count(self) -> int:
@@ -64,8 +69,7 @@ def _scope(snapshot: Snapshot, scope: SearchScope, required: Sequence[str]) -> S
     return Scope(
         searched=searched,
         overlay=overlay,
-        statistics=snapshot.postings.statistics(searched),
-        overlay_statistics=snapshot.postings.statistics(overlay),
+        postings=ScopePostings.of(snapshot.postings, searched),
     )
 
 
