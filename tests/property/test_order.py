@@ -1,4 +1,4 @@
-"""The best of many against all of them sorted; arrays in a snapshot against themselves."""
+"""The best of many against all of them sorted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.index.packing import packed, unpacked
 from lamina.ranking.order import Ranked
 
 hits = st.lists(st.tuples(st.integers(1, 5), st.booleans(), st.booleans()), max_size=40)
@@ -25,10 +24,3 @@ def test_the_best_are_the_first_of_all_in_order(rows: list[tuple[int, bool, bool
     assert ranked.best(most, among).tolist() == kept[:most]
     grouped = sorted(kept, key=lambda place: not rows[place][2])
     assert ranked.best(most, among, first).tolist() == grouped[:most]
-
-
-@given(st.lists(st.one_of(st.integers(0, 300), st.integers(65_500, 70_000), st.integers(0, 2**31 - 1))))
-def test_an_array_comes_back_from_a_snapshot_as_it_was(values: list[int]) -> None:
-    array = np.array(values, dtype=np.int64)
-    assert unpacked(packed(array), np.int64).tolist() == values
-    assert unpacked(packed(array), np.int32).tolist() == values

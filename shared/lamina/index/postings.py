@@ -95,7 +95,7 @@ class Postings:
         both_lengths = np.array(lengths, dtype=np.int64).reshape(-1, 2)
         return Postings(
             vocabulary=tuple(vocabulary),
-            starts=_starts(np.bincount(by_document, minlength=len(vocabulary))),
+            starts=starts_of(np.bincount(by_document, minlength=len(vocabulary))),
             documents=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[order],
             frequencies=joined(frequency_rows, np.uint16)[order],
             lengths=both_lengths[:, 0].copy(),
@@ -144,7 +144,7 @@ class Postings:
     def from_data(data: dict[str, Any]) -> Postings:
         """The inverse of `to_data`."""
         vocabulary = zlib.decompress(data["vocabulary"]).decode().split("\n") if data["terms"] else []
-        starts = _starts(unpacked(data["row_sizes"], np.int64))
+        starts = starts_of(unpacked(data["row_sizes"], np.int64))
         return Postings(
             vocabulary=tuple(vocabulary),
             starts=starts,
@@ -155,24 +155,30 @@ class Postings:
         )
 
 
-def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
+def starts_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each row starts, and where the last ends, from how many postings each holds."""
     starts = np.zeros(len(sizes) + 1, dtype=np.int64)
     np.cumsum(sizes, out=starts[1:])
     return starts
+
+
+def _firsts(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where the rows start that hold anything."""
+    return starts[np.flatnonzero(np.diff(starts))]
 
 
 def _gaps(documents: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Distance from the document before in the same row; from zero, for the first of a row."""
     gaps = documents.astype(np.int64)
     gaps[1:] -= documents[:-1]
-    firsts = starts[:-1]
+    firsts = _firsts(starts)
     gaps[firsts] = documents[firsts]
     return gaps
 
 
 def _from_gaps(gaps: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The inverse, in the place of the gaps. Every row holds a document at least."""
-    firsts = starts[:-1]
+    """The inverse, in the place of the gaps."""
+    firsts = _firsts(starts)
     if len(firsts):
         # From the last document of the row before, which is the sum of that row, not from zero.
         gaps[firsts[1:]] -= np.add.reduceat(gaps, firsts)[:-1]

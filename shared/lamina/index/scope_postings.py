@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.bm25 import add_up, inverse_document_frequency, length_norm, saturated
-from lamina.index.postings import Postings
+from lamina.index.postings import Postings, starts_of
 from lamina.index.terms import HEAD_MARK
 
 MOST_REMEMBERED: Final = 5_000
 """Names and queries of which a scope remembers what it holds, about 15 MB."""
+
+_BLOCK = 1 << 16
 
 
 class Memory:
@@ -69,13 +72,15 @@ class ScopePostings:
         if mask is None or mask.all():
             return ScopePostings(whole, None, whole.count, whole.starts, whole.documents, whole.frequencies)
         inside = mask[whole.documents]
-        before = np.zeros(len(inside) + 1, dtype=np.int64)
-        np.cumsum(inside, out=before[1:])
+        held = np.diff(whole.starts)
+        filled = np.flatnonzero(held)
+        if len(filled):
+            held[filled] = np.add.reduceat(inside, whole.starts[filled], dtype=np.int64)
         return ScopePostings(
             whole,
             mask,
             int(np.count_nonzero(mask)),
-            before[whole.starts],
+            starts_of(held),
             whole.documents[inside],
             whole.frequencies[inside],
         )
@@ -93,15 +98,28 @@ class ScopePostings:
     @cached_property
     def impacts(self) -> NDArray[np.float64]:
         """What each posting gives to its document: BM25, worked out once and not in every query (as bm25s does)."""
-        held = np.diff(self.starts)
-        idf = np.log1p((self.count - held + 0.5) / (held + 0.5))
-        norm = self.norm[self.documents]
+        impacts = np.empty(len(self.documents))
         heads = self.whole.beginning(HEAD_MARK)
-        head = slice(int(self.starts[heads.start]), int(self.starts[heads.stop]))
-        norm[head] = self.head_norm[self.documents[head]]
-        impacts = saturated(self.frequencies, norm)
-        impacts *= np.repeat(idf, held)
+        for terms, norm in (
+            (range(heads.start), self.norm),
+            (heads, self.head_norm),
+            (range(heads.stop, len(self.starts) - 1), self.norm),
+        ):
+            for some in self._blocks(terms):
+                held = np.diff(self.starts[some.start : some.stop + 1])
+                idf = np.log1p((self.count - held + 0.5) / (held + 0.5))
+                place = slice(int(self.starts[some.start]), int(self.starts[some.stop]))
+                values = saturated(self.frequencies[place], norm[self.documents[place]])
+                np.multiply(values, np.repeat(idf, held), out=impacts[place])
         return impacts
+
+    def _blocks(self, terms: range) -> Iterator[range]:
+        """The terms in blocks of about so many postings that what is worked out stays in the processor's cache."""
+        ends = self.starts[terms.start + 1 : terms.stop + 1]
+        last = int(self.starts[terms.stop])
+        cuts = np.searchsorted(ends, np.arange(int(self.starts[terms.start]) + _BLOCK, last, _BLOCK)) + terms.start
+        edges = sorted({terms.start, *cuts.tolist(), terms.stop})
+        return starmap(range, pairwise(edges))
 
     def row(self, term: str) -> Row:
         """The postings of a term; empty where nothing holds it."""
