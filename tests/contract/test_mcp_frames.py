@@ -12,7 +12,7 @@ from tests.conftest import Corpus
 from tests.contract.mcp_post import Frame, post, request, stateless
 from tests.doors import exchange
 
-from lamina.contract.request import MAX_BODY_BYTES
+from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.local.stdio import Session
 from lamina.runtime.mcp import MAX_BATCH, accepts_json, is_allowed_origin
 from lamina.runtime.mcp_frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS

@@ -11,7 +11,7 @@ from tests.contract.wrong import MAIN, URI, WRONG, check
 from tests.corpora import page
 from tests.doors import DOORS, Door, Unsendable
 
-from lamina.contract.request import MAX_BODY_BYTES
+from lamina.contract.binding import MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize("name", WRONG)
