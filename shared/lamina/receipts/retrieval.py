@@ -80,19 +80,9 @@ class Result(Fields):
         return self
 
 
-class RetrievalReceipt(Fields):
-    """The record; `receipt_digest` covers all the rest."""
+class Receipt(Fields):
+    """A record whose `receipt_digest` covers all the rest."""
 
-    record: Literal["lamina.retrieval-receipt/1"] = Field(alias="schema")
-    run_id: Name
-    actor_id: Name | None = None
-    profile_id: Name | None = None
-    execution_id: Name | None = None
-    question: str = Field(min_length=1)
-    retriever: Retriever
-    visibility_snapshot: VisibilityReference
-    results: tuple[Result, ...] = Field(strict=False)
-    created_at: Timestamp
     receipt_digest: Digest
 
     @classmethod
@@ -106,9 +96,29 @@ class RetrievalReceipt(Fields):
     def shaped(cls, data: Any) -> Self:
         """The receipt of parsed JSON, its digest not yet checked. Raises Refused."""
         try:
-            receipt = cls.model_validate(data)
+            return cls.model_validate(data)
         except ValidationError as error:
             raise first_fault(error) from error
+
+
+class RetrievalReceipt(Receipt):
+    """The record; `receipt_digest` covers all the rest."""
+
+    record: Literal["lamina.retrieval-receipt/1"] = Field(alias="schema")
+    run_id: Name
+    actor_id: Name | None = None
+    profile_id: Name | None = None
+    execution_id: Name | None = None
+    question: str = Field(min_length=1)
+    retriever: Retriever
+    visibility_snapshot: VisibilityReference
+    results: tuple[Result, ...] = Field(strict=False)
+    created_at: Timestamp
+
+    @classmethod
+    def shaped(cls, data: Any) -> Self:
+        """The receipt of parsed JSON, its digest not yet checked. Raises Refused."""
+        receipt = super().shaped(data)
         check_ranks(receipt.results)
         if len(receipt.results) > receipt.visibility_snapshot.count:
             raise Refused("it has more results than documents were visible")

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from lamina.receipts.canonical import Fields, Refused, first_fault
-from lamina.receipts.retrieval import RetrievalReceipt, Timestamp, check_digest, sealed
+from lamina.receipts.canonical import Fields, Refused
+from lamina.receipts.retrieval import Receipt, RetrievalReceipt, Timestamp, sealed
 from lamina.receipts.visibility import Digest
 
 USE_SCHEMA: Literal["lamina.use-receipt/1"] = "lamina.use-receipt/1"
@@ -43,7 +43,7 @@ class Consumer(Fields):
     digest: Digest
 
 
-class UseReceipt(Fields):
+class UseReceipt(Receipt):
     """The record. `rank`, `id` and `digest` are those of the selected result; `receipt_digest` covers all the rest."""
 
     record: Literal["lamina.use-receipt/1"] = Field(alias="schema")
@@ -54,22 +54,6 @@ class UseReceipt(Fields):
     relation: Relation = Field(strict=False)
     consumer: Consumer
     created_at: Timestamp
-    receipt_digest: Digest
-
-    @classmethod
-    def of(cls, data: Any) -> Self:
-        """The receipt of parsed JSON, shape and digest checked. Raises Refused."""
-        receipt = cls.shaped(data)
-        check_digest(data)
-        return receipt
-
-    @classmethod
-    def shaped(cls, data: Any) -> Self:
-        """The receipt of parsed JSON, its digest not yet checked. Raises Refused."""
-        try:
-            return cls.model_validate(data)
-        except ValidationError as error:
-            raise first_fault(error) from error
 
 
 def mint_use(retrieval: Any, rank: int, relation: Relation, consumer: Consumer, *, created_at: str) -> dict[str, Any]:
