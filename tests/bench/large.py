@@ -26,6 +26,8 @@ from lamina.runtime.signing import local_key
 from lamina.stores.folder import FolderStore
 
 SIZE = 100_000
+# Documents that only stand in for required files, which no call searches.
+BUNDLED = 6
 MOST_MB = 2_048.0
 MOST_MS = 20.0
 
@@ -71,7 +73,7 @@ def _snapshot(corpus: Enlarged) -> Snapshot:
         titles=titles,
         hashes=[hashlib.sha256(body.encode()).digest() for body in bodies],
         dates=[None] * count,
-        origin=same("baseline"),
+        origin=CodedColumn.of(["baseline"] * (count - BUNDLED) + ["bundled"] * BUNDLED),
         kind=same("docs"),
         audience=same(("public",)),
         exposure=same(("public",)),

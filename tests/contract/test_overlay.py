@@ -255,3 +255,20 @@ def test_preflight_lists_what_is_relevant_in_the_order_of_search(real: Corpus, d
         shared = [uri for uri in found if uri not in named]
         assert relevant
         assert relevant[: len(shared)] == shared[: len(relevant)]
+
+
+@pytest.mark.parametrize(
+    ("constrained", "expected"), [(True, ["kb://docs/x", "kb://docs/y"]), (False, ["kb://docs/y"])]
+)
+def test_a_constraint_of_the_baseline_is_a_rival_of_the_overlay_in_preflight_too(
+    constrained: bool, expected: list[str], deploy: Deploy
+) -> None:
+    constraint = {"canon/constraints/retry.md": page("Upload retry", "Upload retry. " * 6)} if constrained else {}
+    other = {f"docs/{number}.md": page("Other", "Something else.") for number in range(6)}
+    deployed = deploy(
+        {"docs/x.md": page("X", "On an upload and its retry."), **constraint, **other},
+        own={"docs/y.md": page("Y", "On an upload and its own retry.")},
+    )
+    asked = {"task": "upload retry", "knowledge_base_url": "own", "result_grouping": "overlay_preferred"}
+    data = DOORS["direct"](("", 0)).call(deployed, "preflight", asked).envelope["data"]
+    assert [entry["uri"] for entry in data if entry["role"] == "relevant"][: len(expected)] == expected

@@ -63,7 +63,7 @@ def test_a_scope_ranks_as_if_the_other_documents_did_not_exist(
     query = " ".join(words)
     scoped = rank(ScopePostings.of(whole, mask), query, text_of=lambda n: documents[n].body, prefix=prefix)
     by_itself = rank(ScopePostings.of(alone), query, text_of=lambda n: documents[inside[n]].body, prefix=prefix)
-    assert scoped.documents.tolist() == inside[by_itself.documents].tolist()
+    assert scoped.in_order.tolist() == inside[by_itself.in_order].tolist()
     assert scoped.scores.tolist() == pytest.approx(by_itself.scores.tolist(), abs=1e-9)
     assert scoped.coverage.tolist() == pytest.approx(by_itself.coverage.tolist(), abs=1e-9)
     assert scoped.match == by_itself.match

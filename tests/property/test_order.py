@@ -14,12 +14,12 @@ hits = st.lists(st.tuples(st.integers(1, 5), st.booleans(), st.booleans()), max_
 @given(hits, st.integers(0, 45))
 def test_the_best_are_the_first_of_all_in_order(rows: list[tuple[int, bool, bool]], most: int) -> None:
     steps = np.array([step for step, _, _ in rows], dtype=np.int64)
-    among = np.flatnonzero([kept for _, kept, _ in rows])
-    first = np.array([rows[place][2] for place in among], dtype=np.bool_)
+    among = np.array([kept for _, kept, _ in rows], dtype=np.bool_)
+    first = np.array([before for _, _, before in rows], dtype=np.bool_)
     ranked = Ranked(np.arange(len(rows), dtype=np.int32) * 3, steps, (), 3 * len(rows))
     by_score = sorted(range(len(rows)), key=lambda place: (-rows[place][0], place))
     assert ranked.best(most).tolist() == by_score[:most]
-    assert ranked.documents.tolist() == [3 * place for place in by_score]
+    assert ranked.in_order.tolist() == [3 * place for place in by_score]
     kept = [place for place in by_score if rows[place][1]]
     assert ranked.best(most, among).tolist() == kept[:most]
     grouped = sorted(kept, key=lambda place: not rows[place][2])

@@ -33,7 +33,7 @@ def test_an_enlarged_corpus_has_the_postings_that_a_build_gives_its_texts() -> N
     assert built.count == corpus.postings.count == 40
     for number, term in enumerate(built.vocabulary):
         other = corpus.postings.numbers[term]
-        expected, found = built.row(number), corpus.postings.row(other)
+        expected, found = built.place(number), corpus.postings.place(other)
         assert np.array_equal(built.documents[expected], corpus.postings.documents[found])
         assert np.array_equal(built.frequencies[expected], corpus.postings.frequencies[found])
     assert np.array_equal(built.lengths, corpus.postings.lengths)
@@ -43,7 +43,7 @@ def test_an_enlarged_corpus_has_the_postings_that_a_build_gives_its_texts() -> N
 def test_a_rare_word_stays_as_rare_in_a_larger_corpus() -> None:
     for size in (40, 400):
         postings = enlarged(DOCUMENTS, size).postings
-        rows = [postings.row(postings.numbers[term]) for term in postings.numbers if term.startswith(RARE_WORDS)]
+        rows = [postings.place(postings.numbers[term]) for term in postings.numbers if term.startswith(RARE_WORDS)]
         assert len(rows) == len(RARE_WORDS)
         assert {row.stop - row.start for row in rows} == {RARE_DOCUMENTS}
 

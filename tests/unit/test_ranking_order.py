@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from lamina.corpus.document import Document, parse
+from lamina.index import scope_postings
+from lamina.index.packing import packed, unpacked
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.order import Ranked, rank
@@ -23,7 +26,7 @@ def ranked(query: str, of: Sequence[Document], *, prefix: bool = False) -> Ranke
 
 
 def found(query: str, *bodies: str, prefix: bool = False) -> list[int]:
-    return [int(number) for number in ranked(query, documents(*bodies), prefix=prefix).documents]
+    return [int(number) for number in ranked(query, documents(*bodies), prefix=prefix).in_order]
 
 
 FONTS = "# Fonts\n\nHow a font is resolved."
@@ -53,19 +56,19 @@ def test_documents_that_hold_a_word_are_found(query: str, expected: list[int]) -
 @pytest.mark.parametrize("count", [0, 1, 2])
 def test_a_tiny_corpus_works(count: int) -> None:
     hits = ranked("font", documents(*[FONTS] * count))
-    assert hits.documents.tolist() == list(range(count))
+    assert hits.in_order.tolist() == list(range(count))
     assert (hits.scores > 0).all()
 
 
 def test_a_term_in_every_document_still_ranks() -> None:
     hits = ranked("font", documents("font words words words", "font font words", "font font font"))
-    assert hits.documents.tolist() == [2, 1, 0]
+    assert hits.in_order.tolist() == [2, 1, 0]
     assert (hits.scores > 0).all()
 
 
 def test_ties_break_by_document_number() -> None:
     same = parse("same.md", FONTS.encode())
-    assert ranked("font", [same] * 5).documents.tolist() == [0, 1, 2, 3, 4]
+    assert ranked("font", [same] * 5).in_order.tolist() == [0, 1, 2, 3, 4]
 
 
 def test_scores_have_six_decimals_and_fall() -> None:
@@ -90,7 +93,7 @@ def test_the_exact_form_goes_before_another_form_of_the_stem() -> None:
 @pytest.mark.parametrize("query", ["resoluton", "resolutoin", "rezolution", "resolutions"])
 def test_a_word_that_occurs_nowhere_is_tried_against_near_spellings(query: str) -> None:
     hits = ranked(query, documents("# Resolution\n\nof fonts", MARGINS))
-    assert hits.documents.tolist() == [0]
+    assert hits.in_order.tolist() == [0]
     assert hits.match.unmatched_terms == ()
 
 
@@ -184,3 +187,29 @@ def test_stored_postings_are_plain_data() -> None:
 
     for of in (documents(), documents(FONTS, TABLE)):
         assert all(plain(value) for value in Postings.build(map(document_terms, of)).to_data().values())
+
+
+def test_a_scope_remembers_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope_postings, "MOST_REMEMBERED", 100)
+    scope = ScopePostings.of(Postings.build(map(document_terms, documents(FONTS, MARGINS))))
+    kept = []
+    for number in range(60):
+        assert rank(scope, f"font w{number}", text_of=str).in_order.tolist() == [0]
+        kept.append(scope.memory.views)
+    assert 50 < max(kept) <= 100
+    assert kept != sorted(kept)
+
+
+def test_what_completes_an_unfinished_word_is_not_remembered() -> None:
+    scope = ScopePostings.of(Postings.build(map(document_terms, documents(FONTS, MARGINS))))
+    with mock.patch.object(ScopePostings, "joint_row", autospec=True, side_effect=ScopePostings.joint_row) as joined:
+        for _ in range(2):
+            assert rank(scope, "fon", text_of=str, prefix=True).in_order.tolist() == [0]
+    assert joined.call_count == 4
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_an_array_of_another_size_than_it_says_is_refused(count: int) -> None:
+    (dtype, _, content), places, numbers = packed(np.arange(3))
+    with pytest.raises(ValueError, match="reshape"):
+        unpacked(((dtype, (count,), content), places, numbers), np.int64)

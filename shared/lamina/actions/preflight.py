@@ -67,24 +67,25 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
         tiers.append(tier)
         if writing is not None and writing not in constraints:
             constraints = [writing, *constraints]
-    first = [] if done is None else [done]
-    named = {*first, *constraints}
+    finished = [] if done is None else [done]
+    named = np.array([*finished, *constraints], dtype=np.int64)
 
-    others = ~np.isin(ranked.found, list(named))
-    relevant = np.flatnonzero(others & passing(filters, snapshot)[ranked.found])
-    last = max(request.offset + request.limit, MOST_TOP)
-    places = ranked.best(last, relevant, first_of(request.grouping, ranked, scope, relevant))
+    other = ~np.isin(ranked.found, named)
+    passes = passing(filters, snapshot)[ranked.found]
+    first = first_of(request.grouping, ranked, scope, passes)
+    relevant = other & passes
+    places = ranked.best(max(request.offset + request.limit, MOST_TOP), relevant, first)
     listed = [
-        *((number, "definition_of_done") for number in first),
+        *((number, "definition_of_done") for number in finished),
         *((number, "constraint") for number in constraints),
         *((number, "relevant") for number in ranked.found[places].tolist()),
     ]
-    total = len(named) + len(relevant)
+    total = len(named) + int(np.count_nonzero(relevant))
     rows = [Row(number, {"role": role}) for number, role in listed[request.offset : request.offset + request.limit]]
 
     def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
         fields: Envelope = {
-            "filtered_out": int(np.count_nonzero(others)) - len(relevant),
+            "filtered_out": int(np.count_nonzero(other & ~passes)),
             "governance_source": str(lowest(tiers)),
         }
         return fields | grouped(request, shown, entries, reading)
@@ -99,8 +100,8 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
     envelope = Page(reading, request, rows, total, applied(request, filters), native, legacy).envelope()
     facts = ranked_facts(
         scope,
-        hits=scope.overlay[[*named, *ranked.found[relevant].tolist()]],
-        top=scope.overlay[[number for number, _ in listed[:MOST_TOP]]],
+        hits=scope.overlay[np.concatenate([named, ranked.found[relevant]])],
+        top=scope.overlay[np.array([number for number, _ in listed[:MOST_TOP]], dtype=np.int64)],
         legacy=legacy_tokens(snapshot, [row.document for row in rows]),
     )
     return Answer(envelope, snapshot.revision, facts)
@@ -108,8 +109,9 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
 
 def _constraints(snapshot: Snapshot, ranked: Ranked, scope: Scope, grouping: Grouping, done: int | None) -> list[int]:
     """The best-matching constraint documents that hold real evidence for the task."""
-    known = np.flatnonzero(has_evidence(ranked.coverage))
-    order = ranked.best(len(known), known, first_of(grouping, ranked, scope, known))
+    known = has_evidence(ranked.coverage)
+    every = np.ones(len(ranked.found), dtype=np.bool_)
+    order = ranked.best(len(known), known, first_of(grouping, ranked, scope, every))
     numbers = ranked.found[order].tolist()
     return list(islice((n for n in numbers if n != done and _is_constraint(snapshot, n)), MOST_CONSTRAINTS))
 

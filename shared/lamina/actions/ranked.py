@@ -16,7 +16,7 @@ from lamina.contract.request import GroupedRequest, Grouping
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.grouping import standing_first
 from lamina.ranking.match import has_evidence
-from lamina.ranking.order import SCORE_STEPS, Ranked, rank
+from lamina.ranking.order import Ranked, rank
 from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
 from lamina.ranking.snippet import snippet
@@ -36,27 +36,30 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Every document that matches and passes: `kept` are its places in `ranked.found`.
+    """The documents that match, of which those of the mask `kept` pass.
 
-    `first` (parallel) are those that the grouping puts before the rest. `match` is the envelope's, `filtered_out`
-    how many matches the filters removed.
+    `first` are those that the grouping puts before the rest (None: score alone decides). `match` is the envelope's.
     """
 
     snapshot: Snapshot
     scope: Scope
     ranked: Ranked
-    kept: NDArray[np.int64]
+    kept: NDArray[np.bool_]
     first: NDArray[np.bool_] | None
     match: Envelope
-    filtered_out: int
 
     def __len__(self) -> int:
-        return len(self.kept)
+        return int(np.count_nonzero(self.kept))
+
+    @property
+    def filtered_out(self) -> int:
+        """How many matches the filters removed."""
+        return len(self.kept) - len(self)
 
     def hits(self, limit: int, offset: int = 0) -> list[Hit]:
         """At most `limit` hits from the offset on."""
         places = self.ranked.best(offset + limit, self.kept, self.first)[offset:]
-        documents, scores = self.ranked.found[places].tolist(), (self.ranked.steps[places] / SCORE_STEPS).tolist()
+        documents, scores = self.ranked.found[places].tolist(), self.ranked.scores[places].tolist()
         return [
             Hit(number, score, snippet(self.snapshot.body(number), self.ranked.needles))
             for number, score in zip(documents, scores, strict=True)
@@ -81,32 +84,27 @@ def ranked_documents(
     check_values(filters, snapshot)
     scope = reading.scopes[request.scope]
     ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix)
-    kept = np.flatnonzero(passing(filters, snapshot)[ranked.found])
+    kept = passing(filters, snapshot)[ranked.found]
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
         "coverage": ranked.match.coverage,
         "unmatched_terms": [term[:_LONGEST_TOLD] for term in ranked.match.unmatched_terms],
     }
     if request.knowledge_base_url is not None:
-        by_overlay = rank(scope.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
+        by_overlay = rank(reading.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
         match["overlay_signal"] = by_overlay.match.signal
-    return Matches(
-        snapshot,
-        scope,
-        ranked,
-        kept,
-        first_of(request.grouping, ranked, scope, kept),
-        match,
-        filtered_out=len(ranked.found) - len(kept),
-    )
+    return Matches(snapshot, scope, ranked, kept, first_of(request.grouping, ranked, scope, kept), match)
 
 
-def first_of(grouping: Grouping, ranked: Ranked, scope: Scope, kept: NDArray[np.int64]) -> NDArray[np.bool_] | None:
-    """Which of the kept places in `ranked.found` the grouping puts before the rest; None for score alone."""
-    of_overlay = scope.overlay[ranked.found[kept]]
+def first_of(grouping: Grouping, ranked: Ranked, scope: Scope, pool: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
+    """Which of the ranked documents the grouping puts before the rest; None where score alone decides.
+
+    `pool` are those that stand against each other.
+    """
+    of_overlay = scope.overlay[ranked.found]
 
     def known() -> NDArray[np.bool_]:
-        return has_evidence(ranked.coverage[kept], ranked.steps[kept] / SCORE_STEPS, ~of_overlay)
+        return has_evidence(ranked.coverage, ranked.scores, pool & ~of_overlay)
 
     return standing_first(grouping, of_overlay, known)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -26,12 +25,17 @@ def length_norm(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> N
     return np.asarray(SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative))
 
 
-def inverse_document_frequency(document_frequency: int, count: int) -> float:
-    """How much a term that is in `document_frequency` of `count` documents tells, always above zero.
+def inverse_document_frequencies(document_frequencies: NDArray[np.int64], count: int) -> NDArray[np.float64]:
+    """How much terms tell that are in so many of `count` documents, always above zero.
 
     log(1 + (N − n + ½) / (n + ½)): Robertson and Spärck Jones' weight, kept positive by the 1 as Lucene does.
     """
-    return math.log(1 + (count - document_frequency + 0.5) / (document_frequency + 0.5))
+    return np.log1p((count - document_frequencies + 0.5) / (document_frequencies + 0.5))
+
+
+def inverse_document_frequency(document_frequency: int, count: int) -> float:
+    """The same for one term."""
+    return float(inverse_document_frequencies(np.array([document_frequency]), count)[0])
 
 
 def saturated(frequencies: NDArray[Any], norm: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Decides how an array lies in a snapshot: two bytes a number, sorted by significance, compressed."""
+"""Decides how an array lies in a snapshot: two bytes a number at most, sorted by significance, compressed."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-PackedArray = tuple[int, bytes, bytes, bytes]
-"""How many numbers, and, zlib-compressed: their low bytes and then, unless all are 0, their high bytes; the places
-of the numbers that need more than two bytes (int64, 0 stands above); those numbers (int64)."""
+from lamina.index.arrays import PlainArray, from_plain, to_plain
+
+PackedArray = tuple[PlainArray, PlainArray, PlainArray]
+"""The numbers in one or two bytes each, zlib-compressed, all low bytes before all high ones; the places of those
+that need more, where 0 stands above; those numbers."""
 
 _TWO_BYTES = 0xFFFF
 
 
 def packed(values: NDArray[Any]) -> PackedArray:
-    """Whole numbers, none negative; the few that need more than two bytes stand aside."""
+    """A row of whole numbers, none negative; the few that need more than two bytes stand aside."""
     large = np.flatnonzero(values > _TWO_BYTES)
-    small = values.astype("<u2")
+    small = values.astype(np.uint16)
     small[large] = 0
-    low, high = small.view(np.uint8).reshape(-1, 2).T
-    planes = low.tobytes() + (high.tobytes() if high.any() else b"")
-    aside = (large.astype("<i8"), values[large].astype("<i8"))
-    places, numbers = (zlib.compress(one.tobytes(), 6) for one in aside)
-    return len(values), zlib.compress(planes, 6), places, numbers
+    if not (small >> 8).any():
+        small = small.astype(np.uint8)
+    dtype, shape, content = to_plain(small)
+    planes = np.frombuffer(content, dtype=np.uint8).reshape(*shape, small.itemsize).T
+    return (dtype, shape, zlib.compress(planes.tobytes(), 6)), to_plain(large), to_plain(values[large])
 
 
 def unpacked(array: PackedArray, dtype: type) -> NDArray[Any]:
-    """The inverse of `packed`, as an array of `dtype`."""
-    count, compressed, places, numbers = array
-    planes = np.frombuffer(zlib.decompress(compressed), dtype=np.uint8)
-    values: NDArray[Any] = planes[:count].astype(dtype)
-    if len(planes) > count:
-        values += planes[count:].astype(dtype) << 8
-    values[np.frombuffer(zlib.decompress(places), dtype="<i8")] = np.frombuffer(zlib.decompress(numbers), dtype="<i8")
+    """The inverse of `packed`, as an array of `dtype`. Raises ValueError where the sizes disagree."""
+    (narrow, shape, compressed), places, numbers = array
+    content = np.frombuffer(zlib.decompress(compressed), dtype=np.uint8)
+    low, *high = content.reshape(np.dtype(narrow).itemsize, *shape)
+    values: NDArray[Any] = low.astype(dtype)
+    for plane in high:
+        values += plane.astype(dtype) << 8
+    values[from_plain(places)] = from_plain(numbers)
     return values
 
 

@@ -117,7 +117,7 @@ class Postings:
         """How many documents there are."""
         return len(self.lengths)
 
-    def row(self, term: int) -> slice:
+    def place(self, term: int) -> slice:
         """Where the postings of a term stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
 

@@ -11,35 +11,47 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import add_up, inverse_document_frequency, length_norm, saturated
+from lamina.index.bm25 import (
+    add_up,
+    inverse_document_frequencies,
+    inverse_document_frequency,
+    length_norm,
+    saturated,
+)
 from lamina.index.postings import Postings, starts_of
 from lamina.index.terms import HEAD_MARK
 
-MOST_REMEMBERED: Final = 5_000
-"""Names and queries of which a scope remembers what it holds, about 15 MB."""
-
-_BLOCK = 1 << 16
+MOST_REMEMBERED: Final = 50_000
+"""Views of rows that a scope keeps for later queries, about 10 MB."""
+_KEPT_AT_LEAST: Final = 4
+"""What a kept name costs beside its views."""
+_BLOCK: Final = 1 << 16
+"""Postings scored at a time: what is worked out for them stays in the processor's cache."""
 
 
 class Memory:
-    """What a scope keeps of earlier queries by name, `MOST_REMEMBERED` at most; emptied when full."""
+    """What a scope keeps of earlier queries by name, within `MOST_REMEMBERED` views; emptied when full."""
 
     def __init__(self) -> None:
+        self.views = 0
         self._kept: dict[str, Any] = {}
 
     def get(self, name: str) -> Any | None:
         """What was kept under this name."""
         return self._kept.get(name)
 
-    def keep(self, name: str, value: Any) -> None:
-        """Keeps a value."""
-        if len(self._kept) >= MOST_REMEMBERED:
+    def keep(self, name: str, value: Any, views: int = 0) -> None:
+        """Keeps a value that holds so many views of rows, and no array of its own."""
+        cost = views + _KEPT_AT_LEAST
+        if self.views + cost > MOST_REMEMBERED:
             self.forget()
-        self._kept[name] = value
+        if cost <= MOST_REMEMBERED:
+            self._kept[name] = value
+            self.views += cost
 
     def forget(self) -> None:
         """Empties the memory."""
-        self._kept = {}
+        self._kept, self.views = {}, 0
 
 
 class Row(NamedTuple):
@@ -72,15 +84,15 @@ class ScopePostings:
         if mask is None or mask.all():
             return ScopePostings(whole, None, whole.count, whole.starts, whole.documents, whole.frequencies)
         inside = mask[whole.documents]
-        held = np.diff(whole.starts)
-        filled = np.flatnonzero(held)
+        sizes = np.diff(whole.starts)
+        filled = np.flatnonzero(sizes)
         if len(filled):
-            held[filled] = np.add.reduceat(inside, whole.starts[filled], dtype=np.int64)
+            sizes[filled] = np.add.reduceat(inside, whole.starts[filled], dtype=np.int64)
         return ScopePostings(
             whole,
             mask,
             int(np.count_nonzero(mask)),
-            starts_of(held),
+            starts_of(sizes),
             whole.documents[inside],
             whole.frequencies[inside],
         )
@@ -96,6 +108,11 @@ class ScopePostings:
         return length_norm(self.whole.head_lengths, self.mask)
 
     @cached_property
+    def idf(self) -> NDArray[np.float64]:
+        """The IDF of each term."""
+        return inverse_document_frequencies(np.diff(self.starts), self.count)
+
+    @cached_property
     def impacts(self) -> NDArray[np.float64]:
         """What each posting gives to its document: BM25, worked out once and not in every query (as bm25s does)."""
         impacts = np.empty(len(self.documents))
@@ -103,18 +120,17 @@ class ScopePostings:
         for terms, norm in (
             (range(heads.start), self.norm),
             (heads, self.head_norm),
-            (range(heads.stop, len(self.starts) - 1), self.norm),
+            (range(heads.stop, len(self.idf)), self.norm),
         ):
             for some in self._blocks(terms):
-                held = np.diff(self.starts[some.start : some.stop + 1])
-                idf = np.log1p((self.count - held + 0.5) / (held + 0.5))
                 place = slice(int(self.starts[some.start]), int(self.starts[some.stop]))
                 values = saturated(self.frequencies[place], norm[self.documents[place]])
-                np.multiply(values, np.repeat(idf, held), out=impacts[place])
+                idf = np.repeat(self.idf[some.start : some.stop], np.diff(self.starts[some.start : some.stop + 1]))
+                np.multiply(values, idf, out=impacts[place])
         return impacts
 
     def _blocks(self, terms: range) -> Iterator[range]:
-        """The terms in blocks of about so many postings that what is worked out stays in the processor's cache."""
+        """The terms in blocks of about `_BLOCK` postings, a term with more in one of its own."""
         ends = self.starts[terms.start + 1 : terms.stop + 1]
         last = int(self.starts[terms.stop])
         cuts = np.searchsorted(ends, np.arange(int(self.starts[terms.start]) + _BLOCK, last, _BLOCK)) + terms.start
@@ -126,17 +142,13 @@ class ScopePostings:
         number = self.whole.numbers.get(term)
         if number is None:
             return self._absent
-        start, end = self._edges[number], self._edges[number + 1]
-        idf = inverse_document_frequency(end - start, self.count)
-        return Row(self.documents[start:end], self.impacts[start:end], idf)
+        place = self._place(number)
+        return Row(self.documents[place], self.impacts[place], float(self.idf[number]))
 
     def joint_row(self, terms: Iterable[str], *, in_head: bool = False) -> Row:
         """The postings of several terms counted as one; `in_head` where they are terms of the head."""
-        places = [
-            slice(*self._edges[number : number + 2])
-            for number in map(self.whole.numbers.get, terms)
-            if number is not None
-        ]
+        numbers = (self.whole.numbers.get(term) for term in terms)
+        places = [self._place(number) for number in numbers if number is not None]
         rows = [(self.documents[place], self.frequencies[place].astype(np.float64), 1.0) for place in places]
         documents, frequencies = add_up(rows, self.whole.count)
         idf = inverse_document_frequency(len(documents), self.count)
@@ -148,9 +160,12 @@ class ScopePostings:
         number = self.whole.numbers.get(term)
         return 0 if number is None else self._edges[number + 1] - self._edges[number]
 
+    def _place(self, number: int) -> slice[int, int, None]:
+        return slice(self._edges[number], self._edges[number + 1])
+
     @cached_property
     def _edges(self) -> memoryview[int]:
-        """`starts` as Python's own numbers, which are quicker one by one."""
+        """`starts`, whose numbers are quicker to get one by one so."""
         return self.starts.data
 
     @cached_property

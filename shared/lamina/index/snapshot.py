@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -163,7 +164,7 @@ class Snapshot:
         """The snapshot of plain data that `to_data` made. Raises SnapshotRefused for data of another shape."""
         try:
             return cls._from_data(data)
-        except (LookupError, ValueError, TypeError, AttributeError) as error:
+        except (LookupError, ValueError, TypeError, AttributeError, zlib.error) as error:
             raise SnapshotRefused("its data is of another shape") from error
 
     @classmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -34,13 +35,21 @@ _LINE_END: Final = 1
 """A command line prints the response with a line feed."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WorkspaceIndex:
     """The sealed files of a workspace, ready to be asked. `facts` has an entry a document."""
 
     snapshot: Snapshot
     facts: tuple[FactName, ...]
     cache: ParseCache | None = field(repr=False)
+
+    @cached_property
+    def _every(self) -> ScopePostings:
+        return ScopePostings.of(self.snapshot.postings)
+
+    def postings(self, mask: NDArray[np.bool_]) -> ScopePostings:
+        """The postings of some documents; those of all are worked out once."""
+        return self._every if mask.all() else ScopePostings.of(self.snapshot.postings, mask)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +141,8 @@ def _candidates(index: WorkspaceIndex, operation: Query, facts: Sequence[FactNam
     if not mask.any():
         return [], ()
     snapshot = index.snapshot
-    ranked = rank(ScopePostings.of(snapshot.postings, mask), operation.query, text_of=snapshot.body)
-    return [int(document) for document in ranked.documents], ranked.needles
+    ranked = rank(index.postings(mask), operation.query, text_of=snapshot.body)
+    return ranked.in_order.tolist(), ranked.needles
 
 
 def _selected(index: WorkspaceIndex, kind: str | None, facts: Sequence[FactName]) -> NDArray[np.bool_]:

@@ -117,7 +117,7 @@ def leaf_of(name: str, scope: ScopePostings) -> Leaf:
     known: Leaf | None = scope.memory.get(name)
     if known is None:
         known = _leaf(name, scope)
-        scope.memory.keep(name, known)
+        scope.memory.keep(name, known, len(known.given))
     return known
 
 
@@ -156,7 +156,7 @@ def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:
     if known is None:
         leaves = (_of_rows(term, _anywhere_and_head(term, scope, 1.0), leaf.idf) for term in alike)
         known = tuple(one for one in leaves if one.found)
-        scope.memory.keep(key, known)
+        scope.memory.keep(key, known, sum(len(one.given) for one in known))
     return known
 
 

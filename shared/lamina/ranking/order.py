@@ -31,44 +31,41 @@ class Ranked:
     """All documents that match a query, and in which order they answer it: best score first, ties by number.
 
     `found` are their numbers, ascending, `steps` their scores in millionths, at least one. `evidence` is what the
-    scope of an index of `count` documents holds of each word. What a caller asks for is worked out then.
+    scope of an index of `index_size` documents holds of each word. What a caller asks for is worked out then.
     """
 
     found: NDArray[np.int32]
     steps: NDArray[np.int64]
     evidence: Sequence[Evidence]
-    count: int
+    index_size: int
 
     def best(
-        self, most: int, among: NDArray[np.int64] | None = None, first: NDArray[np.bool_] | None = None
+        self, most: int, among: NDArray[np.bool_] | None = None, first: NDArray[np.bool_] | None = None
     ) -> NDArray[np.int64]:
         """Places in `found` of at most so many documents, in order, without sorting the others.
 
-        `among` (ascending places) leaves out all others; `first` (parallel to it) puts some before the rest.
+        `among` leaves out all others, `first` puts some before the rest; both have an entry a place.
         """
-        steps = self.steps if among is None else self.steps[among]
-        order = _best(steps, first, most)
-        return order if among is None else among[order]
+        if among is None:
+            return _best(self.steps, first, most)
+        places = np.flatnonzero(among)
+        return places[_best(self.steps[among], None if first is None else first[among], most)]
 
     @cached_property
-    def documents(self) -> NDArray[np.int32]:
-        """All matching documents in order."""
-        return self.found[self._order]
+    def in_order(self) -> NDArray[np.int32]:
+        """All matching documents, best first."""
+        return self.found[self.best(len(self.found))]
 
     @cached_property
     def scores(self) -> NDArray[np.float64]:
-        """Their scores, above zero, to six decimals."""
-        return self.steps[self._order] / SCORE_STEPS
-
-    @cached_property
-    def _order(self) -> NDArray[np.int64]:
-        return self.best(len(self.found))
+        """The score of each document of `found`, above zero, to six decimals."""
+        return self.steps / SCORE_STEPS
 
     @cached_property
     def coverage(self) -> NDArray[np.float64]:
         """The share of the query's IDF weight that each document of `found` holds, 0 to 1."""
         asked = sum(each.weight for each in self.evidence)
-        documents, weights = add_up([each.held(self.count) for each in self.evidence], self.count)
+        documents, weights = add_up([each.held(self.index_size) for each in self.evidence], self.index_size)
         # A document that scores holds a stem, so these are the documents that score.
         shares = np.minimum(weights / asked, 1.0) if len(weights) else weights
         return shares[np.searchsorted(documents, self.found)]
@@ -116,14 +113,15 @@ def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], pre
 
 def _asked(text: str, prefix: bool, scope: ScopePostings) -> _Asked:
     """The query looked up; short ones are remembered with the scope, since people and pages ask again."""
-    key = f"\0{int(prefix)}{text}"
-    known: _Asked | None = scope.memory.get(key)
+    key = f"\0{text}"
+    known: _Asked | None = None if prefix else scope.memory.get(key)
     if known is None:
         query = read(text, prefix=prefix)
         evidence = tuple(_evidence(query, scope))
         known = _Asked(query.phrases, evidence, tuple(given for each in evidence for given in each.scores()))
-        if len(text) <= LONGEST_REMEMBERED:
-            scope.memory.keep(key, known)
+        # What completes an unfinished word is no view of the scope's rows, and as large as the scope.
+        if len(text) <= LONGEST_REMEMBERED and not prefix:
+            scope.memory.keep(key, known, len(known.given) + len(evidence))
     return known
 
 
@@ -141,7 +139,11 @@ def _evidence(question: Query, scope: ScopePostings) -> list[Evidence]:
 
 
 def _best(steps: NDArray[np.int64], first: NDArray[np.bool_] | None, most: int) -> NDArray[np.int64]:
-    """Places of the highest. Score and place share one integer, so that one selection settles ties as well."""
+    """Places of the highest. Score and place share one integer, so that one selection settles ties as well.
+
+    `query.MOST_TIMES` and `query.MOST_WORDS` keep scores below 2 to the 42nd steps, which leaves room for a million
+    documents.
+    """
     bits = len(steps).bit_length()
     highest = int(steps.max(initial=0))
     keys = highest - steps

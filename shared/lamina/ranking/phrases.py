@@ -26,7 +26,7 @@ def holding(
     possible = np.ones(len(documents), dtype=np.bool_)
     for term in {stem(name) for phrase in phrases for name in sequence(words(" ".join(phrase)))}:
         number = postings.numbers.get(term)
-        holders = postings.documents[postings.row(number)] if number is not None else documents[:0]
+        holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
     patterns = [re.compile(r"(?<!\w)" + r"[\W_]{1,8}".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]
     places = np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist()

@@ -13,8 +13,10 @@ from lamina.index.terms import Word, fold, words
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
+MOST_PARTS: Final = 32
+"""Parts of one identifier that are looked up, so that no word costs more than a long query does."""
 MOST_TIMES: Final = 100
-"""How often a repeated word counts."""
+"""How often a repeated word counts: a text that says nothing else must not outgrow what a score is kept in."""
 MOST_PHRASES: Final = 8
 LONGEST_SEARCH: Final = 16
 """Words of a query in which quotation marks ask for a phrase; a longer text that holds some is prose."""
@@ -23,10 +25,6 @@ COMMON_WORD_WEIGHT: Final = 0.4
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')
 _PHRASE_WORD: Final = re.compile(r"\w+")
-
-
-MOST_PARTS: Final = 32
-"""Parts of one identifier that are looked up, so that no word costs more than a long query does."""
 
 
 @dataclass(frozen=True, slots=True)

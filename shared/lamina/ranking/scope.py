@@ -14,7 +14,7 @@ from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """The documents of one scope: a mask over the snapshot, and the same by origin.
 
@@ -24,11 +24,6 @@ class Scope:
     searched: NDArray[np.bool_]
     overlay: NDArray[np.bool_]
     postings: ScopePostings
-
-    @cached_property
-    def overlay_postings(self) -> ScopePostings:
-        """The postings of the overlay by itself, which say what it knows."""
-        return ScopePostings.of(self.postings.whole, self.overlay)
 
     @property
     def overlay_count(self) -> int:
@@ -41,7 +36,7 @@ class Scope:
         return int(np.count_nonzero(self.searched)) - self.overlay_count
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scopes:
     """The scopes of one snapshot, each worked out once. `required` are the paths of the governance floor."""
 
@@ -53,6 +48,11 @@ class Scopes:
         if scope not in self._made:
             self._made[scope] = _scope(self.snapshot, scope, self.required)
         return self._made[scope]
+
+    @cached_property
+    def overlay_postings(self) -> ScopePostings:
+        """The postings of the overlay by itself, which say what it knows."""
+        return ScopePostings.of(self.snapshot.postings, self.snapshot.mask(Origin.OVERLAY))
 
 
 def _scope(snapshot: Snapshot, scope: SearchScope, required: Sequence[str]) -> Scope:

@@ -5,11 +5,24 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any, Final
 
-from lamina.index import bm25, fields, stopwords, terms
+from lamina.index import bm25, fields, postings, stopwords, terms, vocabulary
 from lamina.ranking import evidence, match, order, phrases, query, snippet, spelling
 from lamina.ranking.synonyms import SYNONYMS
 
-_DECIDING: Final = (bm25, fields, terms, evidence, match, order, phrases, query, snippet, spelling)
+_DECIDING: Final = (
+    bm25,
+    fields,
+    postings,
+    terms,
+    vocabulary,
+    evidence,
+    match,
+    order,
+    phrases,
+    query,
+    snippet,
+    spelling,
+)
 
 
 def ranking_settings() -> dict[str, Any]:

@@ -16,7 +16,7 @@ SHORTEST_CORRECTED: Final = 5
 SHORTEST_TWO_EDITS: Final = 8
 MOST_EDITS: Final = 2
 SHORTEST_HALF: Final = 3
-MOST_COMPARED: Final = 4_000
+MOST_COMPARED: Final = 20_000
 """Known words compared letter by letter with one unknown word."""
 
 

@@ -30,7 +30,11 @@ class Settings(BaseModel):
     indexer_function: str | None = Field(None, description="Name of the indexer function, to ask for builds.")
     github_secret: str | None = Field(None, description="Secrets Manager id of a GitHub token.")
     snapshot_ttl: float = Field(60, ge=0, description="Seconds for which the newest snapshot is not asked for.")
-    warm_bytes: int = Field(128 * 1024 * 1024, ge=1, description="Sealed bytes of snapshots kept in memory.")
+    warm_bytes: int = Field(
+        32 * 1024 * 1024,
+        ge=1,
+        description="Sealed bytes of snapshots kept in memory, where they take about seven times that.",
+    )
     tool_prefix: str = Field("oddkit_", description="Prefix of the MCP tools of the five actions.")
     body_limit: int = Field(60, ge=1, description="Bodies that a caller may retrieve in a clock minute.")
     limits_table: str | None = Field(None, description="DynamoDB table that counts them, on AWS.")
