@@ -13,6 +13,7 @@ import Stemmer
 from rank_bm25 import BM25Okapi
 
 from lamina.corpus.document import Document
+from lamina.index.fields import frontmatter_texts
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.order import rank
@@ -57,12 +58,12 @@ def bm25s_stemmed(documents: Sequence[Document]) -> Search:
 def sqlite_fts5(documents: Sequence[Document]) -> Search:
     """SQLite FTS5 with the Porter tokeniser, the title counting five times; terms joined by OR."""
     database = sqlite3.connect(":memory:")
-    database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, path, tags, body, tokenize='porter')")
+    database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, path, tags, metadata, body, tokenize='porter')")
     database.executemany(
-        "INSERT INTO texts(rowid, title, path, tags, body) VALUES (?, ?, ?, ?, ?)",
-        [(n, d.title, d.path, " ".join(d.tags), d.body) for n, d in enumerate(documents)],
+        "INSERT INTO texts(rowid, title, path, tags, metadata, body) VALUES (?, ?, ?, ?, ?, ?)",
+        [(n, d.title, d.path, " ".join(d.tags), _metadata(d), d.body) for n, d in enumerate(documents)],
     )
-    statement = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 2, 2, 1), rowid LIMIT ?"
+    statement = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 2, 2, 1, 1), rowid LIMIT ?"
 
     def search(query: str) -> list[int]:
         asked = " OR ".join(f'"{token}"' for token in _tokens(query))
@@ -80,7 +81,11 @@ ENGINES: dict[str, Callable[[Sequence[Document]], Search]] = {
 
 
 def _text(document: Document) -> str:
-    return "\n".join([document.title, document.path, " ".join(document.tags), document.body])
+    return "\n".join([document.title, document.path, " ".join(document.tags), _metadata(document), document.body])
+
+
+def _metadata(document: Document) -> str:
+    return " ".join(frontmatter_texts(document.metadata or {}))
 
 
 def _tokens(text: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import Stemmer
 
-ANALYSIS_VERSION: Final = "4"
+ANALYSIS_VERSION: Final = "5"
 """Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
 
 LONGEST_TERM: Final = 64

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from lamina.index.bm25 import Contribution, add_up
 from lamina.index.scope_postings import Row, ScopePostings
 from lamina.index.terms import FORM_MARK, HEAD_MARK, stem
+from lamina.ranking.passage import beginning
 from lamina.ranking.query import QueryWord
 from lamina.ranking.spelling import stand_ins
 from lamina.ranking.synonyms import SYNONYMS
@@ -34,10 +35,14 @@ STAND_IN_TRUST: Final = 0.7
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What a scope holds of one name: the documents that hold its stem, and what its terms give, weighted."""
+    """What a scope holds of one name: the documents that hold its stem, and what its terms give, weighted.
+
+    `in_head` are those of `documents` that hold it in their head.
+    """
 
     name: str
     documents: NDArray[np.int32]
+    in_head: NDArray[np.int32]
     idf: float
     given: tuple[Contribution, ...]
 
@@ -48,8 +53,11 @@ class Leaf:
 
     def holds(self, document: int) -> bool:
         """Whether a document holds the name's stem."""
-        at = int(self.documents.searchsorted(document))
-        return at < len(self.documents) and int(self.documents[at]) == document
+        return _holds(self.documents, document)
+
+    def heads(self, document: int) -> bool:
+        """Whether the head of a document holds the name's stem."""
+        return _holds(self.in_head, document)
 
     def evenly(self, value: float) -> Contribution:
         """The same value for each document that holds the name's stem."""
@@ -98,11 +106,29 @@ class Evidence:
         held = sum(share for leaf, share in self._shares() if leaf.holds(document))
         return min(held, self.weight) * self.trust
 
+    def heads(self, document: int) -> bool:
+        """Whether the head of a document holds anything of the word."""
+        return any(leaf.heads(document) for leaf in self._leaves())
+
+    @property
+    def needles(self) -> tuple[str, ...]:
+        """Beginnings of words that show it in a text, in lower case."""
+        names = dict.fromkeys(beginning(leaf.name) for leaf in self._leaves())
+        return (*names, self.word.surface.casefold()) if self.parts else tuple(names)
+
+    def _leaves(self) -> tuple[Leaf, ...]:
+        return (self.whole, *self.parts, *self.synonyms)
+
     def _shares(self) -> list[tuple[Leaf, float]]:
         weight = self.weight
         shares = [(part, part.idf * self.word.telling) for part in self.parts]
         shares.append((self.whole, weight))
         return shares + [(synonym, weight * SYNONYM_WEIGHT) for synonym in self.synonyms]
+
+
+def _holds(documents: NDArray[np.int32], document: int) -> bool:
+    at = int(documents.searchsorted(document))
+    return at < len(documents) and int(documents[at]) == document
 
 
 def evidence_of(word: QueryWord, scope: ScopePostings) -> Evidence:
@@ -136,14 +162,14 @@ def _anywhere_and_head(term: str, scope: ScopePostings, weight: float) -> list[t
 
 
 def _of_rows(name: str, rows: Sequence[tuple[Row, float]], most: float = math.inf) -> Leaf:
-    """A leaf of weighted rows; the documents of the first hold those of all others. IDFs count at `most` so much."""
-    first, _ = rows[0]
+    """A leaf of weighted rows: anywhere, in the head, then what else they hold. IDFs count at `most` so much."""
+    (first, _), (head, _) = rows[:2]
     given = tuple(
         (documents, impacts, weight if idf <= most else weight * most / idf)
         for (documents, impacts, idf), weight in rows
         if len(documents)
     )
-    return Leaf(name, first.documents, min(first.idf, most), given)
+    return Leaf(name, first.documents, head.documents, min(first.idf, most), given)
 
 
 def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:

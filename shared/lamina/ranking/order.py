@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lamina.index.bm25 import Contribution, add_up
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
-from lamina.ranking.match import Match, signal_of
+from lamina.ranking.match import Match, match_of
 from lamina.ranking.phrases import holding
 from lamina.ranking.query import Query, read
 from lamina.ranking.snippet import Needles, needles_of
@@ -38,6 +38,7 @@ class Ranked:
     steps: NDArray[np.int64]
     evidence: Sequence[Evidence]
     index_size: int
+    text_of: Callable[[int], str]
 
     def best(
         self, most: int, among: NDArray[np.bool_] | None = None, first: NDArray[np.bool_] | None = None
@@ -72,14 +73,9 @@ class Ranked:
 
     @cached_property
     def match(self) -> Match:
-        """The match of the best document, whose share is worked out without everybody else's."""
-        share = 0.0
-        if len(self.found):
-            best = int(self.found[self.steps.argmax()])
-            asked = sum(each.weight for each in self.evidence)
-            share = round(min(sum(each.held_by(best) for each in self.evidence) / asked, 1.0), 6)
-        unmatched = tuple(each.word.surface for each in self.evidence if not each.found)
-        return Match(signal_of(share), share, unmatched)
+        """Whether the matter is known at all, by the best document."""
+        best = int(self.found[self.steps.argmax()]) if len(self.found) else None
+        return match_of(best, self.evidence, self.text_of)
 
     @cached_property
     def needles(self) -> Needles:
@@ -99,7 +95,8 @@ class _Asked:
 def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], prefix: bool = False) -> Ranked:
     """Ranks the documents of a scope as if the others did not exist.
 
-    `text_of` gives a document's text; it is called only for quoted phrases, at most `phrases.MOST_TEXTS_READ` times.
+    `text_of` gives a document's text, which is read of the best one for the match, and for quoted phrases of
+    `phrases.MOST_TEXTS_READ` at most.
     """
     asked = _asked(query, prefix, scope)
     found, scores = add_up(asked.given, scope.whole.count)
@@ -108,7 +105,7 @@ def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], pre
         order = _best(steps, None, len(steps))
         held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
         found, steps = found[held], steps[held]
-    return Ranked(found, steps, asked.evidence, scope.whole.count)
+    return Ranked(found, steps, asked.evidence, scope.whole.count, text_of)
 
 
 def _asked(text: str, prefix: bool, scope: ScopePostings) -> _Asked:

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from lamina.index import bm25, fields, postings, stopwords, terms, vocabulary
-from lamina.ranking import evidence, match, order, phrases, query, snippet, spelling
+from lamina.ranking import evidence, match, order, passage, phrases, query, snippet, spelling
 from lamina.ranking.synonyms import SYNONYMS
 
 _DECIDING: Final = (
@@ -18,6 +18,7 @@ _DECIDING: Final = (
     evidence,
     match,
     order,
+    passage,
     phrases,
     query,
     snippet,
