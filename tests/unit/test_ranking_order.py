@@ -213,3 +213,28 @@ def test_an_array_of_another_size_than_it_says_is_refused(count: int) -> None:
     (dtype, _, content), places, numbers = packed(np.arange(3))
     with pytest.raises(ValueError, match="reshape"):
         unpacked(((dtype, (count,), content), places, numbers), np.int64)
+
+
+FILLER = "Nothing of the kind is said here. " * 40
+
+
+@pytest.mark.parametrize(
+    ("body", "signal"),
+    [
+        (f"The kerning of a ligature. {FILLER}", "strong"),
+        (f"On kerning. {FILLER} A ligature.", "weak"),
+        (f"# Kerning\n\n{FILLER} A ligature.", "strong"),
+        (f"---\ntags: [kerning]\n---\n{FILLER} A ligature.", "strong"),
+        (f"{FILLER} KERNINGS, of the l\u00edgature", "strong"),
+    ],
+)
+def test_words_scattered_over_a_long_text_are_no_strong_match(body: str, signal: str) -> None:
+    match = ranked("kerning ligature", documents(body, MARGINS)).match
+    assert match.signal == signal
+    assert match.coverage == 1.0
+
+
+def test_frontmatter_is_searched_by_name_and_value_at_any_depth() -> None:
+    page = "---\ntitle: A\nhero_image: dune.png\nreview:\n  by: [Okonkwo, 7]\n---\nWords."
+    for query in ("hero_image", "dune", "okonkwo", "review"):
+        assert found(query, page, MARGINS) == [0]
