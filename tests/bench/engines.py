@@ -13,7 +13,7 @@ import Stemmer
 from rank_bm25 import BM25Okapi
 
 from lamina.corpus.document import Document
-from lamina.index.fields import frontmatter_texts
+from lamina.index.fields import searched_frontmatter
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.order import rank
@@ -61,7 +61,7 @@ def sqlite_fts5(documents: Sequence[Document]) -> Search:
     database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, path, tags, metadata, body, tokenize='porter')")
     database.executemany(
         "INSERT INTO texts(rowid, title, path, tags, metadata, body) VALUES (?, ?, ?, ?, ?, ?)",
-        [(n, d.title, d.path, " ".join(d.tags), _metadata(d), d.body) for n, d in enumerate(documents)],
+        [(n, d.title, d.path, " ".join(d.tags), searched_frontmatter(d), d.body) for n, d in enumerate(documents)],
     )
     statement = "SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 2, 2, 1, 1), rowid LIMIT ?"
 
@@ -81,11 +81,9 @@ ENGINES: dict[str, Callable[[Sequence[Document]], Search]] = {
 
 
 def _text(document: Document) -> str:
-    return "\n".join([document.title, document.path, " ".join(document.tags), _metadata(document), document.body])
-
-
-def _metadata(document: Document) -> str:
-    return " ".join(frontmatter_texts(document.metadata or {}))
+    return "\n".join(
+        [document.title, document.path, " ".join(document.tags), searched_frontmatter(document), document.body]
+    )
 
 
 def _tokens(text: str) -> list[str]:

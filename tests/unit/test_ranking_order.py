@@ -90,7 +90,7 @@ def test_the_exact_form_goes_before_another_form_of_the_stem() -> None:
     assert found("settings", "a setting here", "the settings here") == [1, 0]
 
 
-@pytest.mark.parametrize("query", ["resoluton", "resolutoin", "rezolution", "resolutions"])
+@pytest.mark.parametrize("query", ["resoluton", "resolutoin", "rezolution", "resolutions", "resoltions"])
 def test_a_word_that_occurs_nowhere_is_tried_against_near_spellings(query: str) -> None:
     hits = ranked(query, documents("# Resolution\n\nof fonts", MARGINS))
     assert hits.in_order.tolist() == [0]
@@ -226,6 +226,7 @@ FILLER = "Nothing of the kind is said here. " * 40
         (f"# Kerning\n\n{FILLER} A ligature.", "strong"),
         (f"---\ntags: [kerning]\n---\n{FILLER} A ligature.", "strong"),
         (f"{FILLER} KERNINGS, of the l\u00edgature", "strong"),
+        (f"{FILLER} Ker-ning is written so. {FILLER} A ligature.", "strong"),
     ],
 )
 def test_words_scattered_over_a_long_text_are_no_strong_match(body: str, signal: str) -> None:

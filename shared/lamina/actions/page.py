@@ -157,7 +157,9 @@ def _exceeds(request: ListRequest, budget: int, fitting: int) -> LaminaError:
     if fitting:
         advice = f"The largest limit that fits at offset {request.offset} is {fitting}."
     else:
-        advice = "The first document alone is too large: use fewer flags, or the next offset."
+        fewer = "use fewer flags or the next offset" if request.flags else "use the next offset"
+        more = "" if budget == RESPONSE_CEILING else ", or raise max_tokens"
+        advice = f"The first document alone is too large: {fewer}{more}."
     return LaminaError(
         "RESPONSE_EXCEEDS_TOKEN_BUDGET",
         f"this page would cost more than {budget} tokens. {advice}",

@@ -60,10 +60,13 @@ class Matches:
         """At most `limit` hits from the offset on."""
         places = self.ranked.best(offset + limit, self.kept, self.first)[offset:]
         documents, scores = self.ranked.found[places].tolist(), self.ranked.scores[places].tolist()
-        return [
-            Hit(number, score, snippet(self.snapshot.body(number), self.ranked.needles))
-            for number, score in zip(documents, scores, strict=True)
-        ]
+        return [Hit(number, score, self._snippet(number)) for number, score in zip(documents, scores, strict=True)]
+
+    def _snippet(self, document: int) -> str:
+        """Why it matched; the title stands beside it already."""
+        snapshot, needles = self.snapshot, self.ranked.needles
+        found = snippet(snapshot.body(document), needles, aside=lambda: snapshot.frontmatter(document))
+        return found.removeprefix(f"{snapshot.titles[document]} — ")
 
     def facts(self, legacy: int) -> CallFacts:
         """What the telemetry record holds of them; `legacy` as in `CallFacts`."""

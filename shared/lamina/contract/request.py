@@ -207,7 +207,7 @@ class ListRequest(ScopedRequest):
             tier=self.tier,
             public=self.public,
             start_here=self.start_here,
-            path_prefix=self.path_prefix,
+            path_prefix=tuple(prefix.lstrip("/") for prefix in self.path_prefix),
             tags=self.tags,
             include=tuple(KINDS[name] for name in self.include),
             exclude=tuple(KINDS[name] for name in self.exclude),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from lamina.corpus.document import Document
@@ -21,20 +21,28 @@ def field_texts(document: Document) -> Iterator[tuple[str, str]]:
     yield "headings", "\n".join(heading.text for heading in document.headings)
     yield "path", document.path
     yield "tags", "\n".join(document.tags)
-    yield "frontmatter", "\n".join(frontmatter_texts(document.metadata or {}))
+    yield "frontmatter", searched_frontmatter(document)
     yield "blockquote", document.blockquote or ""
     yield "body", document.body
 
 
-def frontmatter_texts(metadata: Mapping[str, Any]) -> Iterator[str]:
-    """What the frontmatter says beside the fields that are searched by themselves, at any depth."""
-    left: list[Any] = [{name: value for name, value in metadata.items() if name not in _FIELDS_OF_THEIR_OWN}]
+def searched_frontmatter(document: Document) -> str:
+    """What the frontmatter says beside the fields that are searched by themselves."""
+    return "\n".join(frontmatter_lines(document.metadata or {}, _FIELDS_OF_THEIR_OWN))
+
+
+def frontmatter_lines(metadata: Mapping[str, Any], apart: Collection[str]) -> Iterator[str]:
+    """The fields of a frontmatter but for some, as lines: name and values, at any depth."""
+    return (f"{name}: {', '.join(_values(value))}" for name, value in metadata.items() if name not in apart)
+
+
+def _values(top: Any) -> Iterator[str]:
+    left = [top]
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
-            yield from map(str, value)
-            left += value.values()
+            left += [one for pair in value.items() for one in pair][::-1]
         elif isinstance(value, list | tuple):
-            left += value
+            left += value[::-1]
         elif value is not None:
             yield str(value)

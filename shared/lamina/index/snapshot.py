@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from lamina.contract.ids import Revision, without_suffix
 from lamina.index.arrays import CodedColumn, from_plain, to_plain
+from lamina.index.fields import frontmatter_lines
 from lamina.index.postings import Postings
 from lamina.index.sealed import SnapshotRefused
 from lamina.index.texts import Texts
@@ -108,8 +109,13 @@ class Snapshot:
         return self.bodies[document]
 
     def text(self, document: int) -> str:
-        """What a quoted phrase is looked for in: the title and the body."""
-        return f"{self.titles[document]}\n{self.bodies[document]}"
+        """What a quoted phrase is looked for in: title, frontmatter and body, too far apart to be one phrase."""
+        return _APART.join((self.titles[document], self.frontmatter(document), self.bodies[document]))
+
+    def frontmatter(self, document: int) -> str:
+        """What the frontmatter says beside title and URI, a line a field."""
+        metadata = self.card(document).metadata or {}
+        return _APART.join(frontmatter_lines(metadata, apart=("title", "uri")))
 
     def content_hash(self, document: int) -> str:
         """SHA-256 of the raw file."""
@@ -190,5 +196,7 @@ class Snapshot:
         )
 
 
+# Longer than what may stand between the words of a quoted phrase.
+_APART = "\n" * 9
 _PLAIN = ("uris", "paths", "titles", "hashes", "dates")
 _CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "tags", "invalidated")

@@ -237,6 +237,9 @@ def _build(deployment: Deployment) -> LocalIndexes:
         console.print(f"{one.name}: {count}, revision {one.revision}", highlight=False)
         for skipped in one.skipped:
             console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
+        if one.faulty:
+            files = "1 document has" if one.faulty == 1 else f"{one.faulty} documents have"
+            console.print(f"  {files} problems, which lamina baseline-check lists", highlight=False)
     return indexes
 
 

@@ -260,8 +260,10 @@ def _index(deployment: Deployment, knowledge_base: str | None) -> Finding:
     try:
         pointer, _ = read_pointer(store, index_name(knowledge_base))
         stored = None if pointer is None else store.get(pointer.key)
-        if pointer is None or stored is None or not key.is_file():
+        if pointer is None or stored is None:
             return Finding(check, Outcome.FAILED, "is not built", remedy)
+        if not key.is_file():
+            return Finding(check, Outcome.FAILED, "cannot be verified: signing.key is missing", remedy)
         if sha256_hex(stored.content) != pointer.sha256:
             return Finding(check, Outcome.FAILED, "differs from its pointer", remedy)
         manifest, _ = unseal(stored.content, local_key(key), kind="snapshot")

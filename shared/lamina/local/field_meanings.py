@@ -23,7 +23,7 @@ MEANINGS: Mapping[str, str] = {
     "baseline_hits": "with `result_grouping` grouped: URIs in `data` from the baseline",
     "match.signal": "whether the matter is known at all",
     "match.coverage": "share, 0 to 1, of the query's weight that the best hit holds",
-    "match.unmatched_terms": "words of the query that occur nowhere in the scope",
+    "match.unmatched_terms": "words of the query of which the scope holds nothing, not even a part or a near spelling",
     "match.overlay_signal": "with a knowledge base: the same, asked of the overlay alone",
     "governance_source": "the lowest tier that served a governance file: "
     "`knowledge_base`, `bundled`, `minimal`, `incomplete`",

@@ -63,7 +63,8 @@ def _together(best: int, evidence: Sequence[Evidence], shares: Sequence[float], 
     if in_head >= STRONG_COVERAGE or not sought:
         return in_head
     passage = best_passage(fold(text_of(best)), sought, PASSAGE_WIDTH, MOST_SIGHTINGS)
-    return in_head if passage is None else in_head + passage.weight
+    # What the document holds but its text does not show is written in another way, joined or inflected.
+    return sum(shares) if passage is None else in_head + passage.weight + passage.unseen
 
 
 def has_evidence(

@@ -22,10 +22,11 @@ class Sought(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Where a passage begins, and what all that is seen in it weighs."""
+    """Where a passage begins, what all that is seen in it weighs, and what is seen nowhere in the text."""
 
     position: int
     weight: float
+    unseen: float
 
 
 @lru_cache(maxsize=1024)
@@ -65,7 +66,8 @@ def best_passage(text: str, sought: Sequence[Sought], width: int, most_sightings
             first += 1
         if weight > best_weight + 1e-9:
             best, best_weight = sightings[first][0], weight
-    return Passage(best, best_weight)
+    seen = {number for _, number in sightings}
+    return Passage(best, best_weight, sum(each.weight for number, each in enumerate(sought) if number not in seen))
 
 
 def _sightings(text: str, needles: Sequence[tuple[str, int]], most: int) -> list[tuple[int, int]]:

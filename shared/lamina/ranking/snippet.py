@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from lamina.ranking.evidence import Evidence
@@ -45,14 +45,18 @@ def needles_of(evidence: Sequence[Evidence]) -> Needles:
     return tuple(heaviest[:MOST_NEEDLES])
 
 
-def snippet(body: str, needles: Needles, limit: int = LONGEST_SNIPPET) -> str:
+def snippet(body: str, needles: Needles, limit: int = LONGEST_SNIPPET, aside: Callable[[], str] = lambda: "") -> str:
     """The best-matching passage, at most `limit` characters, cut at word boundaries, without Markdown marks.
 
-    `needles` come with the ranking (`Ranked.needles`). Where none stands in the body, the snippet is how the body
-    begins.
+    `needles` come with the ranking (`Ranked.needles`). Where none stands in the body, a passage of what `aside`
+    gives is shown, and where none stands there, how the body begins.
     """
     sought = [Sought((needle,), weight) for needle, weight in needles]
     passage = best_passage(body, sought, limit - LEAD, MOST_SIGHTINGS)
+    if passage is None and needles:
+        other = aside()
+        passage = best_passage(other, sought, limit - LEAD, MOST_SIGHTINGS)
+        body = body if passage is None else other
     start = 0 if passage is None else _passage_start(body, passage.position)
     # Marks fall away in cleaning, hence more is cut out than is shown.
     return _cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —")

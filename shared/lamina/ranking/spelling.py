@@ -29,7 +29,8 @@ def stand_ins(name: str, scope: ScopePostings) -> tuple[str, ...]:
     """
     if not (SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED and name.isascii() and name.isalpha()):
         return ()
-    near = _nearest(name, scope)
+    # The singular of a misspelt plural may be nearer than any plural that occurs.
+    near = _nearest(name, scope) or _nearest(stem(name), scope)
     return (near,) if near else _halves(name, scope)
 
 

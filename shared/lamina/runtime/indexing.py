@@ -47,7 +47,7 @@ _RETRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build came to: `documents` counts overlay and baseline.
+    """What a build came to: `documents` counts overlay and baseline, `faulty` those with a problem among them.
 
     `unchanged` says that the current index already was of these sources; nothing was counted then.
     """
@@ -57,6 +57,7 @@ class Built:
     documents: int | None
     unchanged: bool
     skipped: tuple[SkippedFile, ...] = ()
+    faulty: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +118,8 @@ class Indexer:
         except AlreadyExists:
             return None
         self._tidy(name, earlier[KEPT_SNAPSHOTS:], cache)
-        return Built(name, str(snapshot.revision), live, unchanged=False, skipped=skipped)
+        faulty = len({(problem.origin, problem.path) for problem in snapshot.problems})
+        return Built(name, str(snapshot.revision), live, unchanged=False, skipped=skipped, faulty=faulty)
 
     def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
         """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""

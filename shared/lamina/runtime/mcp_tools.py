@@ -55,9 +55,10 @@ def call_tool(params: Arguments, visit: Visit) -> Result:
     arguments = params.get("arguments")
     if arguments is not None and not isinstance(arguments, dict):
         raise ProtocolError(INVALID_PARAMS, "arguments must be an object")
-    tool = tools(visit.runtime.settings).get(name)
+    known = tools(visit.runtime.settings)
+    tool = known.get(name)
     if tool is None:
-        raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name[:64]}")
+        raise ProtocolError(INVALID_PARAMS, f"Unknown tool: {name[:64]}. There are {', '.join(known)}.")
     told = tool.call(arguments or {}, visit)
     fields: Fields = {"content": [{"type": "text", "text": told.text}]}
     if told.structured is not None:
