@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from lamina.corpus.document import Document
 from lamina.index.postings import Postings, term_counts
-from lamina.index.terms import words
+from lamina.index.terms import names
 
 SEED = 20_260_728
 RARE_WORDS = tuple(f"quil{chr(97 + number)}orp" for number in range(20))
@@ -81,11 +81,11 @@ def _paragraphs(documents: Sequence[Document]) -> Iterator[str]:
 
 
 def _piece(text: str, numbers: dict[str, int], *, in_head: bool = False) -> _Piece:
-    names = Counter(name for word in words(text) for name in (word.whole, *word.parts))
-    terms, packed, length, head_length = term_counts(names, names if in_head else {})
-    found = [numbers.setdefault(term, len(numbers)) for term in (terms.split("\n") if terms else [])]
+    found = Counter(names(text))
+    terms, packed, length, head_length = term_counts(found, found if in_head else {})
+    rows = [numbers.setdefault(term, len(numbers)) for term in (terms.split("\n") if terms else [])]
     frequencies = np.frombuffer(packed, dtype="<u2").astype(np.int64)
-    return _Piece(text, np.array(found, dtype=np.int64), frequencies, length, head_length)
+    return _Piece(text, np.array(rows, dtype=np.int64), frequencies, length, head_length)
 
 
 def _postings(pieces: Sequence[_Piece], drawn: Sequence[tuple[int, ...]], numbers: dict[str, int]) -> Postings:

@@ -149,7 +149,7 @@ def test_a_document_that_is_too_large_alone_is_told_apart_from_a_page_that_is(de
     alone = ask("catalog", disclosure=["metadata"], offset=2).envelope
     assert alone["error_code"] == "RESPONSE_EXCEEDS_TOKEN_BUDGET"
     assert alone["largest_limit_that_fits"] == 0
-    assert "fewer flags, or the next offset" in alone["error_message"]
+    assert "fewer flags or the next offset" in alone["error_message"]
     assert ask("catalog", disclosure=["metadata"], offset=2, limit=1).envelope["largest_limit_that_fits"] == 0
     assert ask("catalog", disclosure=["metadata"], offset=3).envelope["status"] == "FOUND"
     assert ask("catalog", disclosure=["blockquote"]).envelope["status"] == "FOUND"

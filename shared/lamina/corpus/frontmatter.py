@@ -98,7 +98,7 @@ def plain_yaml(text: str) -> tuple[Any, list[str]]:
     try:
         loader = _Loader(text)
         try:
-            return _as_json(loader.get_single_data(), MAX_DEPTH, [MAX_VALUES]), loader.repeated
+            return _as_json(loader.get_single_data(), MAX_DEPTH, _Budget()), loader.repeated
         finally:
             loader.dispose()
     except _NOT_YAML as error:
@@ -127,13 +127,28 @@ def _where(error: Exception) -> str:
     return f"line {mark.line + 2}" if mark is not None else type(error).__name__
 
 
-def _as_json(value: Any, depth: int, budget: list[int]) -> Any:
+@dataclass(slots=True)
+class _Budget:
+    """What a block may still grow to. Aliases repeat a value, or a long text, for the price of a few letters."""
+
+    values: int = MAX_VALUES
+    characters: int = MAX_CHARACTERS
+
+    def spend(self, text: str) -> str:
+        """The text, paid for. Raises _TooLarge."""
+        self.characters -= len(text)
+        if self.characters < 0:
+            raise _TooLarge
+        return text
+
+
+def _as_json(value: Any, depth: int, budget: _Budget) -> Any:
     """YAML's values as JSON's: dates in ISO 8601, NaN and infinity null, keys as text, lone surrogates replaced."""
-    budget[0] -= 1
-    if depth == 0 or budget[0] < 0:
+    budget.values -= 1
+    if depth == 0 or budget.values < 0:
         raise _TooLarge
     if isinstance(value, dict):
-        return {_key(key): _as_json(item, depth - 1, budget) for key, item in value.items()}
+        return {budget.spend(_key(key)): _as_json(item, depth - 1, budget) for key, item in value.items()}
     if isinstance(value, set):
         value = sorted(value, key=repr)  # a set has no order that two processes share
     if isinstance(value, list | tuple):
@@ -145,7 +160,7 @@ def _as_json(value: Any, depth: int, budget: list[int]) -> Any:
         return str(value) if value.bit_length() < 4096 else hex(value)
     if value is None or isinstance(value, bool | int):
         return value
-    return _text(value)
+    return budget.spend(_text(value))
 
 
 def _key(key: Any) -> str:

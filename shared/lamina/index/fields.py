@@ -9,6 +9,8 @@ from lamina.corpus.document import Document
 
 HEAD_FIELDS: Final = frozenset({"title", "path", "tags"})
 """Fields that say what a document is about. Together they are scored a second time, by themselves."""
+APART: Final = " " * 9
+"""More than may stand between the words of a quoted phrase."""
 _FIELDS_OF_THEIR_OWN: Final = frozenset({"title", "uri", "tags"})
 
 
@@ -32,8 +34,10 @@ def searched_frontmatter(document: Document) -> str:
 
 
 def frontmatter_lines(metadata: Mapping[str, Any], apart: Collection[str]) -> Iterator[str]:
-    """The fields of a frontmatter but for some, as lines: name and values, at any depth."""
-    return (f"{name}: {', '.join(_values(value))}" for name, value in metadata.items() if name not in apart)
+    """The fields of a frontmatter but for some, as lines: name and values, at any depth, `APART` from each other."""
+    return (
+        f"{name}:{APART}{f',{APART}'.join(_values(value))}" for name, value in metadata.items() if name not in apart
+    )
 
 
 def _values(top: Any) -> Iterator[str]:

@@ -16,6 +16,7 @@ PackedArray = tuple[PlainArray, PlainArray, PlainArray]
 that need more, where 0 stands above; those numbers."""
 
 _TWO_BYTES = 0xFFFF
+_PLANES = {"|u1": 1, "<u2": 2}
 
 
 def packed(values: NDArray[Any]) -> PackedArray:
@@ -27,18 +28,26 @@ def packed(values: NDArray[Any]) -> PackedArray:
         small = small.astype(np.uint8)
     dtype, shape, content = to_plain(small)
     planes = np.frombuffer(content, dtype=np.uint8).reshape(*shape, small.itemsize).T
-    return (dtype, shape, zlib.compress(planes.tobytes(), 6)), to_plain(large), to_plain(values[large])
+    return (dtype, shape, zlib.compress(planes.tobytes(), 6)), to_plain(large), to_plain(values[large].astype(np.int64))
 
 
 def unpacked(array: PackedArray, dtype: type) -> NDArray[Any]:
-    """The inverse of `packed`, as an array of `dtype`. Raises ValueError where the sizes disagree."""
-    (narrow, shape, compressed), places, numbers = array
+    """The inverse of `packed`, as an array of `dtype`. Raises ValueError and LookupError for other shapes."""
+    (narrow, (count,), compressed), *aside = array
     content = np.frombuffer(zlib.decompress(compressed), dtype=np.uint8)
-    low, *high = content.reshape(np.dtype(narrow).itemsize, *shape)
+    low, *high = content.reshape(_PLANES[narrow], count)
     values: NDArray[Any] = low.astype(dtype)
     for plane in high:
         values += plane.astype(dtype) << 8
-    values[from_plain(places)] = from_plain(numbers)
+    places, numbers = map(from_plain, aside)
+    if (
+        places.dtype != np.int64
+        or numbers.dtype != np.int64
+        or places.shape != numbers.shape
+        or places.min(initial=0) < 0
+    ):
+        raise ValueError("places and numbers are whole and as many as each other")
+    values[places] = numbers
     return values
 
 

@@ -17,7 +17,7 @@ from lamina.corpus.document import Document
 from lamina.index.fields import HEAD_FIELDS, field_texts
 from lamina.index.packing import joined, packed, unpacked
 from lamina.index.stopwords import STOP_WORDS
-from lamina.index.terms import HEAD_MARK, terms_of, words
+from lamina.index.terms import HEAD_MARK, names, terms_of
 from lamina.index.vocabulary import KnownWords
 
 HIGHEST_FREQUENCY: Final = 65_535
@@ -33,18 +33,18 @@ def document_terms(document: Document) -> TermCounts:
     everywhere: Counter[str] = Counter()
     head: Counter[str] = Counter()
     for field, text in field_texts(document):
-        names = Counter(name for word in words(text) for name in (word.whole, *word.parts))
-        everywhere.update(names)
+        found = Counter(names(text))
+        everywhere.update(found)
         if field in HEAD_FIELDS:
-            head.update(names)
+            head.update(found)
     return term_counts(everywhere, head)
 
 
 def term_counts(everywhere: Mapping[str, int], head: Mapping[str, int]) -> TermCounts:
     """The terms of counted names, with their frequencies."""
     counts: Counter[str] = Counter()
-    for mark, names in (("", everywhere), (HEAD_MARK, head)):
-        for name, occurrences in names.items():
+    for mark, counted in (("", everywhere), (HEAD_MARK, head)):
+        for name, occurrences in counted.items():
             for term in terms_of(name):
                 counts[mark + term] += occurrences
     frequencies = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
@@ -52,9 +52,9 @@ def term_counts(everywhere: Mapping[str, int], head: Mapping[str, int]) -> TermC
     return "\n".join(counts), packed_frequencies, _length(everywhere), _length(head)
 
 
-def _length(names: Mapping[str, int]) -> int:
+def _length(counted: Mapping[str, int]) -> int:
     """Words that say something: how many others a text strings together says nothing of its subject."""
-    return sum(occurrences for name, occurrences in names.items() if name not in STOP_WORDS)
+    return sum(occurrences for name, occurrences in counted.items() if name not in STOP_WORDS)
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ class Postings:
         term_rows: list[NDArray[np.int32]] = []
         frequency_rows: list[NDArray[np.uint16]] = []
         lengths: list[tuple[int, int]] = []
-        for names, frequencies, length, head_length in counted:
-            terms = names.split("\n") if names else []
+        for listed, frequencies, length, head_length in counted:
+            terms = listed.split("\n") if listed else []
             row = (numbers.setdefault(term, len(numbers)) for term in terms)
             term_rows.append(np.fromiter(row, dtype=np.int32, count=len(terms)))
             frequency_rows.append(np.frombuffer(frequencies, dtype="<u2"))
@@ -142,17 +142,22 @@ class Postings:
 
     @staticmethod
     def from_data(data: dict[str, Any]) -> Postings:
-        """The inverse of `to_data`."""
+        """The inverse of `to_data`. Raises ValueError and LookupError for data of another shape."""
         vocabulary = zlib.decompress(data["vocabulary"]).decode().split("\n") if data["terms"] else []
         starts = starts_of(unpacked(data["row_sizes"], np.int64))
-        return Postings(
-            vocabulary=tuple(vocabulary),
-            starts=starts,
-            documents=_from_gaps(unpacked(data["document_gaps"], np.int32), starts),
-            frequencies=unpacked(data["frequencies"], np.uint16),
-            lengths=unpacked(data["lengths"], np.int64),
-            head_lengths=unpacked(data["head_lengths"], np.int64),
-        )
+        gaps = unpacked(data["document_gaps"], np.int32)
+        frequencies = unpacked(data["frequencies"], np.uint16)
+        lengths, head_lengths = (unpacked(data[name], np.int64) for name in ("lengths", "head_lengths"))
+        if (
+            (len(starts), len(gaps), len(frequencies)) != (len(vocabulary) + 1, starts[-1], starts[-1])
+            or len(lengths) != len(head_lengths)
+            or frequencies.min(initial=1) < 1
+        ):
+            raise ValueError("rows, documents and frequencies do not fit each other")
+        documents = _from_gaps(gaps, starts)
+        if documents.max(initial=-1) >= len(lengths):
+            raise ValueError("a posting names a document that there is not")
+        return Postings(tuple(vocabulary), starts, documents, frequencies, lengths, head_lengths)
 
 
 def starts_of(sizes: NDArray[Any]) -> NDArray[np.int64]:
@@ -177,8 +182,11 @@ def _gaps(documents: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np
 
 
 def _from_gaps(gaps: NDArray[np.int32], starts: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The inverse, in the place of the gaps."""
+    """The inverse, in the place of the gaps. Raises ValueError where a row does not ascend."""
     firsts = _firsts(starts)
+    # Only the first gap of a row may be zero.
+    if np.count_nonzero(gaps <= 0) != np.count_nonzero(gaps[firsts] == 0):
+        raise ValueError("a row of postings does not ascend")
     if len(firsts):
         # From the last document of the row before, which is the sum of that row, not from zero.
         gaps[firsts[1:]] -= np.add.reduceat(gaps, firsts)[:-1]

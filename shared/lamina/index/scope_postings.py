@@ -155,6 +155,12 @@ class ScopePostings:
         norm = self.head_norm if in_head else self.norm
         return Row(documents, saturated(frequencies, norm[documents]) * idf, idf)
 
+    def beginning(self, start: str) -> Iterator[str]:
+        """The terms of the scope that begin so."""
+        possible = self.whole.beginning(start)
+        held = np.diff(self.starts[possible.start : possible.stop + 1])
+        return (self.whole.vocabulary[possible[at]] for at in np.flatnonzero(held).tolist())
+
     def document_frequency(self, term: str) -> int:
         """How many documents of the scope hold a term."""
         number = self.whole.numbers.get(term)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from lamina.contract.ids import Revision, without_suffix
 from lamina.index.arrays import CodedColumn, from_plain, to_plain
-from lamina.index.fields import frontmatter_lines
+from lamina.index.fields import APART, frontmatter_lines
 from lamina.index.postings import Postings
 from lamina.index.sealed import SnapshotRefused
 from lamina.index.texts import Texts
@@ -110,12 +110,12 @@ class Snapshot:
 
     def text(self, document: int) -> str:
         """What a quoted phrase is looked for in: title, frontmatter and body, too far apart to be one phrase."""
-        return _APART.join((self.titles[document], self.frontmatter(document), self.bodies[document]))
+        return f"\n{APART}".join((self.titles[document], self.frontmatter(document), self.bodies[document]))
 
     def frontmatter(self, document: int) -> str:
         """What the frontmatter says beside title and URI, a line a field."""
         metadata = self.card(document).metadata or {}
-        return _APART.join(frontmatter_lines(metadata, apart=("title", "uri")))
+        return f"\n{APART}".join(frontmatter_lines(metadata, apart=("title", "uri")))
 
     def content_hash(self, document: int) -> str:
         """SHA-256 of the raw file."""
@@ -179,7 +179,7 @@ class Snapshot:
         if revision is None:
             raise ValueError("a snapshot without a revision")
         columns: dict[str, Any] = {name: CodedColumn.from_plain(data[name]) for name in _CODED}
-        return cls(
+        made = cls(
             revision=revision,
             scheme=data["scheme"],
             config=data["config"],
@@ -194,9 +194,28 @@ class Snapshot:
             rejects=tuple(Reject(Origin(o), path, reason) for o, path, reason in data["rejects"]),
             problems=tuple(Problem(Origin(o), path, reason) for o, path, reason in data["problems"]),
         )
+        made._check_shape()
+        return made
+
+    def _check_shape(self) -> None:
+        """Raises ValueError where a column has another length, or other values, than documents call for."""
+        count = len(self)
+        columns: list[CodedColumn] = [getattr(self, name) for name in _CODED]
+        if any(
+            column.codes.shape != (count,)
+            or column.codes.dtype.kind != "u"
+            or column.codes.max(initial=0) >= max(len(column.values), 1)
+            for column in columns
+        ):
+            raise ValueError("a column's codes do not fit its documents and values")
+        lists: list[tuple[list[Any], type]] = [(column, str) for column in (self.uris, self.paths, self.titles)]
+        lists += [(column, bytes) for column in (self.hashes, self.cards.packed, self.bodies.packed)]
+        if any(len(column) != count or not set(map(type, column)) <= {kind} for column, kind in lists):
+            raise ValueError("a list does not hold a value for each document")
+        if (len(self.dates), self.postings.count, self.tokens.shape) != (count, count, (count, TIERS)):
+            raise ValueError("dates, postings or tokens do not fit the documents")
 
 
-# Longer than what may stand between the words of a quoted phrase.
-_APART = "\n" * 9
+TIERS = 5
 _PLAIN = ("uris", "paths", "titles", "hashes", "dates")
 _CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "tags", "invalidated")

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
 from typing import Final
 
 import Stemmer
@@ -34,10 +35,12 @@ _MARKS: Final = (
 _EMOJI: Final = "\u2600-\u27bf\U0001f300-\U0001faff"
 _LETTERS: Final = rf"(?:[^\W{_UNSPACED}]+|[{_MARKS}]+)+"
 _CHUNK: Final = re.compile(
-    rf"(?P<unspaced>[{_UNSPACED}]+)"
-    rf"|(?P<symbol>[{_EMOJI}]|(?<!\w)[A-Za-z](?:\+\+|#)(?!\w))"
+    rf"[{_UNSPACED}]+"
+    rf"|[{_EMOJI}]|(?<!\w)[A-Za-z](?:\+\+|#)(?!\w)"
     rf"|{_LETTERS}(?:(?:[-.@'’]|[/:]{{1,3}}|,(?=\d{{3}})){_LETTERS})*"
 )
+_UNSPACED_RUN: Final = re.compile(rf"[{_UNSPACED}]+")
+_SYMBOL: Final = re.compile(rf"[{_EMOJI}]|[A-Za-z](?:\+\+|#)")
 _DROPPED_MARKS: Final = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u200b-\u200d\ufeff]"
 )
@@ -70,12 +73,20 @@ def analyse(text: str) -> list[str]:
 
     Any string is safe; the cost is linear in its length.
     """
-    return [term for word in words(text) for name in (word.whole, *word.parts) for term in terms_of(name)]
+    return [term for name in names(text) for term in terms_of(name)]
 
 
 def words(text: str) -> list[Word]:
     """The words of a text in order, each with the names of its parts."""
-    return [word for match in _CHUNK.finditer(text) for word in _words_of(match)]
+    return [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
+
+
+def names(text: str) -> Iterator[str]:
+    """The names of the words of a text in order, wholes before their parts."""
+    # A long run is not remembered: it will hardly come again, and the memo would hold it.
+    return chain.from_iterable(
+        [_names(chunk) if len(chunk) <= LONGEST_TERM else _names.__wrapped__(chunk) for chunk in _CHUNK.findall(text)]
+    )
 
 
 def sequence(read: Iterable[Word]) -> Iterator[str]:
@@ -106,14 +117,8 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", decomposed)
 
 
-def _words_of(match: re.Match[str]) -> tuple[Word, ...]:
-    chunk = match.group()
-    if match.lastgroup == "unspaced":
-        return _pairs(fold(chunk))
-    if match.lastgroup == "symbol":
-        return (Word(chunk, chunk.lower()),)
-    # A long run is not remembered: it will hardly come again, and the memo would hold it.
-    return _compound(chunk) if len(chunk) <= LONGEST_TERM else _compound.__wrapped__(chunk)
+def _words_of(chunk: str) -> tuple[Word, ...]:
+    return _read(chunk) if len(chunk) <= LONGEST_TERM else _read.__wrapped__(chunk)
 
 
 def _pairs(run: str) -> tuple[Word, ...]:
@@ -122,16 +127,25 @@ def _pairs(run: str) -> tuple[Word, ...]:
     return tuple(Word(run[i : i + 2], run[i : i + 2], (run[i], run[i + 1])) for i in range(len(run) - 1))
 
 
-@lru_cache(maxsize=1 << 16)
-def _compound(chunk: str) -> tuple[Word, ...]:
+@lru_cache(maxsize=1 << 14)
+def _names(chunk: str) -> tuple[str, ...]:
+    return tuple(name for word in _words_of(chunk) for name in (word.whole, *word.parts))
+
+
+@lru_cache(maxsize=1 << 14)
+def _read(chunk: str) -> tuple[Word, ...]:
+    if _UNSPACED_RUN.match(chunk):
+        return _pairs(fold(chunk))
+    if _SYMBOL.fullmatch(chunk):
+        return (Word(chunk, chunk.lower()),)
     segments = [segment for segment in _SEGMENTS.split(fold(chunk)) if segment.strip("-_.'’,")]
-    names = [name for segment in segments for name in _segment_names(segment)]
-    if not names:
+    found = [name for segment in segments for name in _segment_names(segment)]
+    if not found:
         return ()
     if len(segments) == 1:
-        return (Word(chunk, names[0], tuple(names[1:])),)
+        return (Word(chunk, found[0], tuple(found[1:])),)
     path = "/".join(segment.lower() for segment in segments)[:LONGEST_TERM]
-    return (Word(chunk, path, tuple(names)),)
+    return (Word(chunk, path, tuple(found)),)
 
 
 def _segment_names(segment: str) -> list[str]:

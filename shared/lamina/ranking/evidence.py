@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -29,6 +28,8 @@ MOST_COMPLETIONS: Final = 64
 """Terms that an unfinished word may stand for."""
 SYNONYM_WEIGHT: Final = 0.4
 """What a synonym counts beside the word itself."""
+MOST_NEEDLES: Final = 6
+"""Spellings by which a word is looked for in a text."""
 STAND_IN_TRUST: Final = 0.7
 """How much of a word's weight a document holds that has only what stands in for it."""
 
@@ -113,8 +114,9 @@ class Evidence:
     @property
     def needles(self) -> tuple[str, ...]:
         """Beginnings of words that show it in a text, in lower case."""
-        names = dict.fromkeys(beginning(leaf.name) for leaf in self._leaves())
-        return (*names, self.word.surface.casefold()) if self.parts else tuple(names)
+        names = [self.word.surface.casefold()] if self.parts else []
+        names += [beginning(leaf.name) for leaf in self._leaves()]
+        return tuple(dict.fromkeys(names))[:MOST_NEEDLES]
 
     def _leaves(self) -> tuple[Leaf, ...]:
         return (self.whole, *self.parts, *self.synonyms)
@@ -189,9 +191,7 @@ def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:
 def completed(evidence: Evidence, scope: ScopePostings) -> Evidence:
     """The evidence of an unfinished word, read as the beginning of any term that starts so."""
     start = evidence.word.whole
-    whole = scope.whole
-    possible = (whole.vocabulary[at] for at in (*whole.beginning(start), *whole.beginning(FORM_MARK + start)))
-    terms = list(islice(filter(scope.document_frequency, possible), MOST_COMPLETIONS))
+    terms = [*scope.beginning(start), *scope.beginning(FORM_MARK + start)][:MOST_COMPLETIONS]
     if not terms:
         return evidence
     rows = [

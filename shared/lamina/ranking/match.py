@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from lamina.index.terms import fold
 from lamina.ranking.evidence import Evidence
-from lamina.ranking.passage import Sought, best_passage
+from lamina.ranking.passage import LONGEST_SEARCHED, Sought, best_passage
 
 Signal = Literal["strong", "weak", "none"]
 
@@ -62,9 +62,11 @@ def _together(best: int, evidence: Sequence[Evidence], shares: Sequence[float], 
             sought.append(Sought(each.needles, share))
     if in_head >= STRONG_COVERAGE or not sought:
         return in_head
-    passage = best_passage(fold(text_of(best)), sought, PASSAGE_WIDTH, MOST_SIGHTINGS)
+    text = text_of(best)
+    passage = best_passage(fold(text[:LONGEST_SEARCHED]), sought, PASSAGE_WIDTH, MOST_SIGHTINGS)
     # What the document holds but its text does not show is written in another way, joined or inflected.
-    return sum(shares) if passage is None else in_head + passage.weight + passage.unseen
+    unseen = passage.unseen if len(text) <= LONGEST_SEARCHED else 0.0
+    return in_head + passage.weight + unseen
 
 
 def has_evidence(

@@ -22,9 +22,12 @@ class Sought(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Where a passage begins, what all that is seen in it weighs, and what is seen nowhere in the text."""
+    """Where a passage begins, what all that is seen in it weighs, and what is seen nowhere in the text.
 
-    position: int
+    `position` is None where nothing is seen at all.
+    """
+
+    position: int | None
     weight: float
     unseen: float
 
@@ -40,16 +43,15 @@ def beginning(name: str) -> str:
     return name[:shared] if shared > SHORT_NEEDLE else name
 
 
-def best_passage(text: str, sought: Sequence[Sought], width: int, most_sightings: int) -> Passage | None:
+def best_passage(text: str, sought: Sequence[Sought], width: int, most_sightings: int) -> Passage:
     """The passage of `width` characters in which what is seen weighs most, each counted once; the first of equals.
 
-    None where nothing is seen. At most so many sightings of one needle are looked at, so that a long text takes no
-    longer than a short one.
+    At most so many sightings of one needle are looked at, so that a long text takes no longer than a short one.
     """
     needles = [(needle, number) for number, each in enumerate(sought) for needle in each.needles]
     sightings = _sightings(text[:LONGEST_SEARCHED], needles, most_sightings)
     if not sightings:
-        return None
+        return Passage(None, 0.0, sum(each.weight for each in sought))
     best, best_weight = sightings[0][0], 0.0
     held = [0] * len(sought)
     weight = 0.0

@@ -14,6 +14,10 @@ from lamina.index.terms import fold, sequence, stem, words
 
 MOST_TEXTS_READ: Final = 1_000
 """Documents whose text is checked for one query, best first; those after them are left out."""
+MOST_CHARACTERS_READ: Final = 8_000_000
+"""Characters of all these texts together; the documents after them are left out as well."""
+LONGEST_READ: Final = 1_000_000
+"""Characters of one text that are looked through."""
 
 
 def holding(
@@ -29,11 +33,14 @@ def holding(
         holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
     patterns = [re.compile(r"(?<!\w)" + r"[\W_]{1,8}".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]
-    places = np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist()
-    held = [place for place in places if _holds(patterns, text_of(int(documents[place])))]
+    held = []
+    left = MOST_CHARACTERS_READ
+    for place in np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist():
+        # One character may be folded to eighteen.
+        text = fold(text_of(int(documents[place]))[:LONGEST_READ])[:LONGEST_READ].casefold()
+        left -= len(text)
+        if left < 0:
+            break
+        if all(pattern.search(text) for pattern in patterns):
+            held.append(place)
     return np.array(held, dtype=np.int64)
-
-
-def _holds(patterns: Sequence[re.Pattern[str]], text: str) -> bool:
-    folded = fold(text).casefold()
-    return all(pattern.search(folded) for pattern in patterns)

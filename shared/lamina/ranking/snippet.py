@@ -53,11 +53,11 @@ def snippet(body: str, needles: Needles, limit: int = LONGEST_SNIPPET, aside: Ca
     """
     sought = [Sought((needle,), weight) for needle, weight in needles]
     passage = best_passage(body, sought, limit - LEAD, MOST_SIGHTINGS)
-    if passage is None and needles:
+    if passage.position is None and needles:
         other = aside()
         passage = best_passage(other, sought, limit - LEAD, MOST_SIGHTINGS)
-        body = body if passage is None else other
-    start = 0 if passage is None else _passage_start(body, passage.position)
+        body = body if passage.position is None else other
+    start = 0 if passage.position is None else _passage_start(body, passage.position)
     # Marks fall away in cleaning, hence more is cut out than is shown.
     return _cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —")
 

@@ -30,7 +30,8 @@ def stand_ins(name: str, scope: ScopePostings) -> tuple[str, ...]:
     if not (SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED and name.isascii() and name.isalpha()):
         return ()
     # The singular of a misspelt plural may be nearer than any plural that occurs.
-    near = _nearest(name, scope) or _nearest(stem(name), scope)
+    singular = stem(name)
+    near = _nearest(name, scope) or (_nearest(singular, scope) if len(singular) >= SHORTEST_CORRECTED else None)
     return (near,) if near else _halves(name, scope)
 
 
