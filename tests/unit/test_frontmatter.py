@@ -129,6 +129,8 @@ MERGES = (
         BOMB,
         MERGES,
         "x: [" + "a," * 30_000 + "]",
+        'x: &x "' + "word " * 20_000 + '"\ny: [' + "*x, " * 2_000 + "]",
+        "x: &x !!binary " + "QUJD" * 20_000 + "\ny: [" + "*x, " * 2_000 + "]",
     ],
 )
 def test_what_expands_too_far_is_refused(yaml: str) -> None:

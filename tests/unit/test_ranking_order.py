@@ -10,9 +10,11 @@ import pytest
 
 from lamina.corpus.document import Document, parse
 from lamina.index import scope_postings
+from lamina.index.fields import frontmatter_lines
 from lamina.index.packing import packed, unpacked
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
+from lamina.ranking import phrases
 from lamina.ranking.order import Ranked, rank
 
 
@@ -239,3 +241,34 @@ def test_frontmatter_is_searched_by_name_and_value_at_any_depth() -> None:
     page = "---\ntitle: A\nhero_image: dune.png\nreview:\n  by: [Okonkwo, 7]\n---\nWords."
     for query in ("hero_image", "dune", "okonkwo", "review"):
         assert found(query, page, MARGINS) == [0]
+
+
+def test_a_short_stem_is_not_corrected() -> None:
+    assert found("zings", "the king", "a wing") == []
+
+
+def test_a_phrase_is_not_found_across_the_items_of_a_list() -> None:
+    page = "---\nreviewers: [Ann Lee, Bob Ray]\n---\nWords."
+    text = "\n".join(frontmatter_lines({"reviewers": ["Ann Lee", "Bob Ray"]}, ()))
+    postings = Postings.build([document_terms(parse("d.md", page.encode()))])
+    for query, expected in (('"ann lee"', [0]), ('"lee bob"', [])):
+        assert rank(ScopePostings.of(postings), query, text_of=lambda _: text).in_order.tolist() == expected
+
+
+def test_words_far_apart_in_a_text_too_long_to_search_are_no_strong_match() -> None:
+    long = "Nothing of the kind is said here. " * 3_500
+    assert ranked("zebra unicorn", documents(f"A zebra. {long} A unicorn.", MARGINS)).match.signal == "weak"
+
+
+def test_a_phrase_reads_so_much_text_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(phrases, "MOST_CHARACTERS_READ", 100)
+    read: list[int] = []
+
+    def text_of(number: int) -> str:
+        read.append(number)
+        return "a hard failure".ljust(40)
+
+    postings = Postings.build(map(document_terms, documents(*["a hard failure"] * 9)))
+    hits = rank(ScopePostings.of(postings), '"hard failure"', text_of=text_of)
+    assert hits.in_order.tolist() == [0, 1]
+    assert read == [0, 1, 2]

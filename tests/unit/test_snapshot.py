@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
 import pytest
 from tests.corpora import page
 
 from lamina.contract.ports import SourceFile
+from lamina.index.arrays import from_plain, to_plain
 from lamina.index.build import Edition, build
-from lamina.index.sealed import seal, unseal
+from lamina.index.packing import packed, unpacked
+from lamina.index.sealed import SnapshotRefused, seal, unseal
 from lamina.index.snapshot import Origin, Snapshot
 
 FILES = {
@@ -77,3 +82,56 @@ def test_the_tiers_of_a_document_are_kept(snapshot: Snapshot) -> None:
 def test_a_name_means_one_document_or_none(snapshot: Snapshot, name: str, path: str | None) -> None:
     found = snapshot.find(name)
     assert path == (None if found is None else snapshot.paths[found])
+
+
+def _longer(plain: Any) -> Any:
+    """An array, or a packed one, with one number more."""
+    if isinstance(plain[0], tuple):
+        return packed(np.append(unpacked(plain, np.int64), 1))
+    return to_plain(np.append(from_plain(plain), from_plain(plain)[:1], axis=0))
+
+
+WRONG: dict[str, Callable[[dict[str, Any]], None]] = {
+    "a row too many": lambda data: data["postings"].update(row_sizes=_longer(data["postings"]["row_sizes"])),
+    "a frequency too many": lambda data: data["postings"].update(frequencies=_longer(data["postings"]["frequencies"])),
+    "a length too many": lambda data: data["postings"].update(
+        lengths=_longer(data["postings"]["lengths"]), head_lengths=_longer(data["postings"]["head_lengths"])
+    ),
+    "a head too many": lambda data: data["postings"].update(head_lengths=_longer(data["postings"]["head_lengths"])),
+    "documents that there are not": lambda data: data["postings"].update(
+        document_gaps=packed(unpacked(data["postings"]["document_gaps"], np.int64) + 900)
+    ),
+    "a document twice in a row": lambda data: data["postings"].update(
+        document_gaps=packed(np.minimum(unpacked(data["postings"]["document_gaps"], np.int64), 0))
+    ),
+    "no frequencies": lambda data: data["postings"].update(
+        frequencies=packed(unpacked(data["postings"]["frequencies"], np.int64) * 0)
+    ),
+    "another type": lambda data: data["postings"].update(
+        lengths=(("<u4", *data["postings"]["lengths"][0][1:]), *data["postings"]["lengths"][1:])
+    ),
+    "a place below zero": lambda data: data["postings"].update(
+        lengths=(data["postings"]["lengths"][0], to_plain(np.array([-1])), to_plain(np.array([7])))
+    ),
+    "places of another type": lambda data: data["postings"].update(
+        lengths=(data["postings"]["lengths"][0], to_plain(np.array([True])), to_plain(np.array([7])))
+    ),
+    "an origin too many": lambda data: data.update(origin=(data["origin"][0], _longer(data["origin"][1]))),
+    "an origin out of range": lambda data: data.update(
+        origin=(data["origin"][0], to_plain(from_plain(data["origin"][1]) + np.uint8(9)))
+    ),
+    "tokens of one tier": lambda data: data.update(tokens=to_plain(from_plain(data["tokens"])[:, :1])),
+    "a title that is none": lambda data: data.update(titles=[None, *data["titles"][1:]]),
+    "a path too few": lambda data: data.update(paths=data["paths"][1:]),
+    "a body of text": lambda data: data.update(bodies=(data["bodies"][0], ["", *data["bodies"][1][1:]])),
+    "a date too few": lambda data: data.update(dates=data["dates"][1:]),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_signed_data_that_does_not_fit_together_is_refused(wrong: str, snapshot: Snapshot) -> None:
+    data = snapshot.to_data()
+    Snapshot.from_data(data)
+    WRONG[wrong](data)
+    with pytest.raises(SnapshotRefused):
+        Snapshot.from_data(data)

@@ -22,6 +22,7 @@ from lamina.corpus.document import (
 )
 from lamina.corpus.kinds import kind_of
 from lamina.index.arrays import CodedColumn
+from lamina.index.collector import collector_resting
 from lamina.index.parsed import ANALYSIS, ParseCache, Parsed
 from lamina.index.postings import Postings, document_terms
 from lamina.index.snapshot import ORIGINS, Origin, Problem, Reject, Snapshot
@@ -61,6 +62,7 @@ def config_digest(settings: Iterable[KnowledgeBaseSettings]) -> str:
     return sha256_hex(json.dumps(parts, sort_keys=True).encode())[:SHORT_DIGEST]
 
 
+@collector_resting()
 def build(
     editions: Sequence[Edition],
     cache: ParseCache | None = None,
