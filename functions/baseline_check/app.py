@@ -1,6 +1,9 @@
 """The Lambda function `baseline_check`."""
 
-from lamina.actions.baseline_check import ACTION
-from lamina.runtime.adapter import adapt
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.actions.baseline_check import ACTION
+    from lamina.runtime.adapter import adapt
 
 handler = adapt(ACTION)

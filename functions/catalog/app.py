@@ -1,6 +1,9 @@
 """The Lambda function `catalog`."""
 
-from lamina.actions.catalog import ACTION
-from lamina.runtime.adapter import adapt
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.actions.catalog import ACTION
+    from lamina.runtime.adapter import adapt
 
 handler = adapt(ACTION)

@@ -1,5 +1,8 @@
 """The Lambda function `indexer`."""
 
-from lamina.runtime.indexer import indexer
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.runtime.indexer import indexer
 
 handler = indexer()

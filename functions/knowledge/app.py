@@ -1,5 +1,8 @@
 """The Lambda function `knowledge`."""
 
-from lamina.runtime.knowledge import knowledge
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.runtime.knowledge import knowledge
 
 handler = knowledge()

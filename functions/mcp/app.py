@@ -1,5 +1,8 @@
 """The Lambda function `mcp`."""
 
-from lamina.runtime.mcp import mcp
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.runtime.mcp import mcp
 
 handler = mcp()

@@ -1,5 +1,8 @@
 """The Lambda function `site`."""
 
-from lamina.runtime.site import site
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.runtime.site import site
 
 handler = site()

@@ -1,5 +1,8 @@
 """The Lambda function `telemetry_report`."""
 
-from lamina.runtime.telemetry_report import telemetry_report
+from lamina.index.collector import collector_resting
+
+with collector_resting():
+    from lamina.runtime.telemetry_report import telemetry_report
 
 handler = telemetry_report()
