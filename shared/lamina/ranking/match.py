@@ -48,7 +48,7 @@ def match_of(best: int | None, evidence: Sequence[Evidence], text_of: Callable[[
     coverage = round(min(sum(shares), 1.0), 6)
     if coverage < WEAK_COVERAGE:
         return Match("none", coverage, unmatched)
-    strong = coverage >= STRONG_COVERAGE and _together(best, evidence, shares, text_of) >= STRONG_COVERAGE
+    strong = coverage >= STRONG_COVERAGE and round(_together(best, evidence, shares, text_of), 6) >= STRONG_COVERAGE
     return Match("strong" if strong else "weak", coverage, unmatched)
 
 
