@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from lamina.ranking.order import Ranked
 
-hits = st.lists(st.tuples(st.integers(1, 5), st.booleans(), st.booleans()), max_size=40)
+hits = st.lists(st.tuples(st.integers(1, 9), st.booleans(), st.booleans()), max_size=150)
 
 
 @given(hits, st.integers(0, 45))

@@ -12,6 +12,10 @@ SATURATION: Final = 1.8
 """k1: how soon further occurrences of a term stop counting. Chosen by `make bench`, see docs/ranking.md."""
 LENGTH_NORMALISATION: Final = 0.75
 """b: how much a long document must repeat a term to count the same, 0 to 1."""
+_BLOCKS_EACH: Final = 4
+"""Blocks of values that are looked through for each place of a page: more leave fewer to sort."""
+_LEAST_IN_BLOCK: Final = 4
+"""Values in a block below which all are sorted at once."""
 
 Contribution = tuple[NDArray[np.int32], NDArray[np.float64], float]
 """Distinct document numbers, what something gives to each, and what that is multiplied by."""
@@ -74,3 +78,19 @@ def _add_up_few(
     ordered = documents[order]
     firsts = np.flatnonzero(np.diff(ordered, prepend=np.int32(-1)))
     return ordered[firsts], np.add.reduceat(values[order], firsts)
+
+
+def best_places(values: NDArray[Any], most: int, first: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Places of at most so many of the highest values, none below zero, highest first, ties by place.
+
+    Those of `first` come before the rest. Sorts only what reaches the peaks of as many blocks.
+    """
+    if first is not None:
+        values = values + first * (values.max(initial=0) + 1)
+    if not 0 < most * _BLOCKS_EACH * _LEAST_IN_BLOCK <= len(values):
+        return (-values).argsort(kind="stable")[:most]
+    blocks = most * _BLOCKS_EACH
+    peaks = values[: len(values) - len(values) % blocks].reshape(blocks, -1).max(axis=1)
+    peaks.partition(blocks - most)
+    high: NDArray[np.int64] = (values >= peaks[blocks - most]).nonzero()[0]
+    return high[(-values[high]).argsort(kind="stable")[:most]]

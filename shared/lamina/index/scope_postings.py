@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise, starmap
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,8 +142,8 @@ class ScopePostings:
         number = self.whole.numbers.get(term)
         if number is None:
             return self._absent
-        place = self._place(number)
-        return Row(self.documents[place], self.impacts[place], float(self.idf[number]))
+        start, stop = self._edges[number], self._edges[number + 1]
+        return Row(self.documents[start:stop], self.impacts[start:stop], self._idf[number])
 
     def joint_row(self, terms: Iterable[str], *, in_head: bool = False) -> Row:
         """The postings of several terms counted as one; `in_head` where they are terms of the head."""
@@ -173,6 +173,11 @@ class ScopePostings:
     def _edges(self) -> memoryview[int]:
         """`starts`, whose numbers are quicker to get one by one so."""
         return self.starts.data
+
+    @cached_property
+    def _idf(self) -> memoryview[float]:
+        """`idf`, for the same reason."""
+        return cast("memoryview[float]", self.idf.data)
 
     @cached_property
     def _absent(self) -> Row:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -13,22 +14,25 @@ from lamina.index.terms import FORM_MARK
 
 SHORTEST_COMPARED: Final = 4
 LONGEST_COMPARED: Final = 26
+WIDTH: Final = 32
+"""Bytes in which a word is kept, so that a bit for each of them fills an integer."""
 
 _LETTERS: Final = range(ord("a"), ord("z") + 1)
 
 
 @dataclass(frozen=True, slots=True)
 class KnownWords:
-    """The words of a vocabulary in plain letters.
+    """The words of a vocabulary in plain letters, the shortest first.
 
-    Parallel: `names`, the numbers of their `terms`, their `lengths`, their letters as `codes` (zero-padded
-    bytes, a row a word), and in `letters` a bit for each letter of the alphabet that occurs in it.
+    Parallel: `names`, the numbers of their `terms`, their `lengths`, their letters as `codes` (zero-padded bytes,
+    `WIDTH` a word), the `firsts` of those, and in `letters` a bit for each letter of the alphabet that occurs in it.
     """
 
     names: tuple[str, ...]
     terms: NDArray[np.int64]
-    lengths: NDArray[np.int16]
+    lengths: NDArray[np.uint32]
     codes: NDArray[np.uint8]
+    firsts: NDArray[np.uint8]
     letters: NDArray[np.uint32]
 
     @staticmethod
@@ -40,12 +44,17 @@ class KnownWords:
             for number, name in enumerate(names)
             if SHORTEST_COMPARED <= len(name) <= LONGEST_COMPARED and name.isascii() and name.isalpha()
         ]
+        kept.sort(key=lambda number: len(names[number]))
         chosen = tuple(names[number] for number in kept)
-        padded = np.array(chosen, dtype=f"S{LONGEST_COMPARED}")
-        codes = padded.view(np.uint8).reshape(len(chosen), LONGEST_COMPARED)
+        padded = np.array(chosen, dtype=f"S{WIDTH}")
+        codes = padded.view(np.uint8).reshape(len(chosen), WIDTH)
         letters = np.bitwise_or.reduce(_BITS[codes], axis=1)
-        lengths = np.array([len(name) for name in chosen], dtype=np.int16)
-        return KnownWords(chosen, np.array(kept, dtype=np.int64), lengths, codes, letters)
+        lengths = np.array([len(name) for name in chosen], dtype=np.uint32)
+        return KnownWords(chosen, np.array(kept, dtype=np.int64), lengths, codes, codes[:, 0].copy(), letters)
+
+    def of_length(self, least: int, most: int) -> slice[int, int, None]:
+        """Rows of the words of so many letters."""
+        return slice(bisect_left(self.lengths, least), bisect_right(self.lengths, most))
 
 
 def letters_of(name: str) -> np.uint32:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +33,7 @@ STAND_IN_TRUST: Final = 0.7
 """How much of a word's weight a document holds that has only what stands in for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(NamedTuple):
     """What a scope holds of one name: the documents that hold its stem, and what its terms give, weighted.
 
     `in_head` are those of `documents` that hold it in their head.
@@ -65,8 +63,7 @@ class Leaf:
         return self.documents, np.broadcast_to(np.float64(1), len(self.documents)), value
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What a scope holds of one query word: of its whole name, of the names of its parts, of its synonyms.
 
     `trust`, 0 to 1, is below 1 where another word stands in for a word that occurs nowhere.
@@ -165,13 +162,13 @@ def _anywhere_and_head(term: str, scope: ScopePostings, weight: float) -> list[t
 
 def _of_rows(name: str, rows: Sequence[tuple[Row, float]], most: float = math.inf) -> Leaf:
     """A leaf of weighted rows: anywhere, in the head, then what else they hold. IDFs count at `most` so much."""
-    (first, _), (head, _) = rows[:2]
-    given = tuple(
+    first, head = rows[0][0], rows[1][0]
+    given = [
         (documents, impacts, weight if idf <= most else weight * most / idf)
         for (documents, impacts, idf), weight in rows
         if len(documents)
-    )
-    return Leaf(name, first.documents, head.documents, min(first.idf, most), given)
+    ]
+    return Leaf(name, first.documents, head.documents, min(first.idf, most), tuple(given))
 
 
 def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:

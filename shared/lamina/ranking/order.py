@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import Contribution, add_up
+from lamina.index.bm25 import Contribution, add_up, best_places
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
 from lamina.ranking.match import Match, match_of
@@ -48,9 +48,9 @@ class Ranked:
         `among` leaves out all others, `first` puts some before the rest; both have an entry a place.
         """
         if among is None:
-            return _best(self.steps, first, most)
+            return best_places(self.steps, most, first)
         places = np.flatnonzero(among)
-        return places[_best(self.steps[among], None if first is None else first[among], most)]
+        return places[best_places(self.steps[among], most, None if first is None else first[among])]
 
     @cached_property
     def in_order(self) -> NDArray[np.int32]:
@@ -102,7 +102,7 @@ def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], pre
     found, scores = add_up(asked.given, scope.whole.count)
     steps = np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
     if asked.phrases:
-        order = _best(steps, None, len(steps))
+        order = best_places(steps, len(steps))
         held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
         found, steps = found[held], steps[held]
     return Ranked(found, steps, asked.evidence, scope.whole.count, text_of)
@@ -133,21 +133,3 @@ def _evidence(question: Query, scope: ScopePostings) -> list[Evidence]:
             tried += 1
             evidence[number] = unknown_spelling(each, scope)
     return evidence
-
-
-def _best(steps: NDArray[np.int64], first: NDArray[np.bool_] | None, most: int) -> NDArray[np.int64]:
-    """Places of the highest. Score and place share one integer, so that one selection settles ties as well.
-
-    `query.MOST_TIMES` and `query.MOST_WORDS` keep scores below 2 to the 42nd steps, which leaves room for a million
-    documents.
-    """
-    bits = len(steps).bit_length()
-    highest = int(steps.max(initial=0))
-    keys = highest - steps
-    if first is not None:
-        keys += ~first * np.int64(highest)
-    keys = (keys << bits) | np.arange(len(steps), dtype=np.int64)
-    if most < len(keys):
-        keys = np.partition(keys, most)[:most]
-    keys.sort()
-    return keys & ((1 << bits) - 1)

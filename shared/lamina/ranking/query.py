@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
 from lamina.index.terms import Word, fold, words
@@ -27,8 +26,7 @@ _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”
 _PHRASE_WORD: Final = re.compile(r"\w+")
 
 
-@dataclass(frozen=True, slots=True)
-class QueryWord:
+class QueryWord(NamedTuple):
     """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked.
 
     `telling`, 0 to 1, is how much it says of what is looked for.
@@ -58,14 +56,16 @@ def read(text: str, *, prefix: bool = False) -> Query:
     """Reads a query. Stop words are left out unless there is nothing else. Any string is safe."""
     every = words(text)
     telling = [word for word in every if word.whole not in STOP_WORDS] or every
-    firsts: dict[str, Word] = {}
+    firsts: list[Word] = []
+    times: dict[str, int] = {}
     for word in telling:
-        if len(firsts) == MOST_WORDS:
-            break
-        firsts.setdefault(word.whole, word)
-    times = Counter(word.whole for word in telling)
+        if word.whole in times:
+            times[word.whole] += 1
+        elif len(firsts) < MOST_WORDS:
+            times[word.whole] = 1
+            firsts.append(word)
     return Query(
-        words=tuple(_query_word(w, times[w.whole]) for w in firsts.values()),
+        words=tuple([_query_word(word, times[word.whole]) for word in firsts]),
         phrases=_phrases(text) if len(every) <= LONGEST_SEARCH else (),
         unfinished=_unfinished(text, every) if prefix else None,
     )

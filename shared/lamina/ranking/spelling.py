@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import FORM_MARK, stem
-from lamina.index.vocabulary import LONGEST_COMPARED, KnownWords, letters_of
+from lamina.index.vocabulary import LONGEST_COMPARED, WIDTH, KnownWords, letters_of
 
 SHORTEST_CORRECTED: Final = 5
 """Below this, nearly every word is one edit from another."""
@@ -39,7 +39,7 @@ def _nearest(name: str, scope: ScopePostings) -> str | None:
     known = scope.whole.known_words
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     candidates = _alike(name, known, most)
-    edits = _edits(name, known.codes[candidates], known.lengths[candidates])
+    edits = _edits(name, known, candidates)
     for distance in range(1, most + 1):
         reached: list[tuple[int, str]] = [
             (-scope.document_frequency(stem(known.names[row])), known.names[row])
@@ -55,34 +55,51 @@ def _nearest(name: str, scope: ScopePostings) -> str | None:
 
 
 def _alike(name: str, known: KnownWords, edits: int) -> NDArray[np.int64]:
-    """Rows of words that can be within `edits`: each changes the length by one and the letters that occur by two."""
-    possible = np.bitwise_count(known.letters ^ letters_of(name)) <= 2 * edits
-    possible &= np.abs(known.lengths - len(name)) <= edits
-    return np.flatnonzero(possible)[:MOST_COMPARED]
+    """Rows of words that can be within `edits`: each changes the length by one and the letters that occur by two.
 
-
-def _edits(name: str, codes: NDArray[np.uint8], lengths: NDArray[np.int16]) -> NDArray[np.int64]:
-    """Edits from `name` (at most 32 letters) to each word, swaps of neighbours included.
-
-    Optimal string alignment of all words at once, a column of the table in one integer: Hyyrö, A bit-vector
-    algorithm for computing Levenshtein and Damerau edit distances, 2003.
+    Beyond one edit, those with the same first letter.
     """
-    places = np.zeros(256, dtype=np.uint32)
-    for at, letter in enumerate(name.encode()):
-        places[letter] |= np.uint32(1 << at)
-    last = np.uint32(len(name) - 1)
-    zero, one = np.zeros(len(codes), dtype=np.uint32), np.uint32(1)
-    rising, falling, same, before = ~zero, zero, zero, zero
-    edits = np.full(len(codes), len(name), dtype=np.int64)
-    for column in range(int(lengths.max(initial=0))):
-        match = places[codes[:, column]]
-        swapped = ((~same & match) << one) & before
-        same = (((match & rising) + rising) ^ rising) | match | falling | swapped
-        more, fewer = falling | ~(same | rising), same & rising
-        edits += (((more >> last) & one).astype(np.int64) - ((fewer >> last) & one)) * (column < lengths)
-        more, fewer = (more << one) | one, fewer << one
-        rising, falling, before = fewer | ~(same | more), same & more, match
-    return edits
+    rows = known.of_length(len(name) - edits, len(name) + edits)
+    changed = np.bitwise_count(known.letters[rows] ^ letters_of(name))
+    near = changed <= 2
+    if edits > 1:
+        near |= (changed <= 2 * edits) & (known.firsts[rows] == ord(name[0]))
+    places: NDArray[np.int64] = near.nonzero()[0][:MOST_COMPARED]
+    return places + rows.start
+
+
+def _edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Edits from `name` to the words of some rows, swaps of neighbours included.
+
+    Optimal string alignment of all words at once: Hyyrö, A bit-vector algorithm for computing Levenshtein and
+    Damerau edit distances, 2003. A column of a word's table is `WIDTH` bits, that of all words one long integer,
+    which Python reckons with faster than numpy with as many short ones.
+    """
+    letters = bytes(set(name.encode()))
+    held = known.codes[rows] == np.frombuffer(letters, dtype=np.uint8)[:, None, None]
+    packed, size = np.packbits(held, bitorder="little").tobytes(), len(rows) * WIDTH // 8
+    places = {
+        letter: int.from_bytes(packed[at * size : (at + 1) * size], "little") for at, letter in enumerate(letters)
+    }
+    one = int.from_bytes((1).to_bytes(WIDTH // 8, "little") * len(rows), "little")
+    every = one * ((1 << LONGEST_COMPARED) - 1)
+    rising, falling, same, before = every, 0, 0, 0
+    for letter in name.encode():
+        match = places[letter]
+        swapped = (((same ^ every) & match) << 1) & before
+        same = ((((match & rising) + rising) ^ rising) | match | falling | swapped) & every
+        more, fewer = falling | ((same | rising) ^ every), same & rising
+        more, fewer = ((more << 1) & every) | one, (fewer << 1) & every
+        rising, falling, before = fewer | ((same | more) ^ every), same & more, match
+    used = (np.uint32(1) << known.lengths[rows]) - np.uint32(1)
+    return _count(rising, used) - _count(falling, used) + len(name)
+
+
+def _count(integer: int, used: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """How many of the used bits of each word are set."""
+    columns = np.frombuffer(integer.to_bytes(used.nbytes, "little"), dtype="<u4")
+    counts: NDArray[np.uint8] = np.bitwise_count(columns & used)
+    return counts.astype(np.int64)
 
 
 def _halves(name: str, scope: ScopePostings) -> tuple[str, ...]:
