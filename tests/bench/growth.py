@@ -83,9 +83,8 @@ def growth(documents: Sequence[Document], queries: Sequence[str], sizes: Sequenc
         yield Line(
             part, "asked before, times faster than bm25s tokenize and retrieve", both / again.p50, "×", least=1.0
         )
-        yield Line(
-            part, "every word new, times faster than bm25s tokenize and retrieve", both / first.p50, "×", least=1.0
-        )
+        # Without a bound: bm25s corrects no spelling and looks up one term a word.
+        yield Line(part, "every word new, times faster than bm25s tokenize and retrieve", both / first.p50, "×")
         del corpus
         gc.collect()
     if 10_000 in rare and 100_000 in rare:
