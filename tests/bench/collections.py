@@ -31,7 +31,9 @@ def read_collection(folder: Path) -> QuerySet:
             _read_judgements(content, grades)
         else:
             kind = "queries" if re.search(r"qry|que|topic", path.name, re.IGNORECASE) else "documents"
-            texts[kind].update((name, (title, text)) for name, title, text in _records(content))
+            for name, title, text in _records(content):
+                # Folders hold the same records in other forms too, under names that come later (NPL's `doc-vecs`).
+                texts[kind].setdefault(name, (title, text))
     if not (texts["documents"] and texts["queries"] and grades):
         raise ValueError(f"{folder} lacks documents, queries or judgements")
     queries = {name.lstrip("0") or "0": " ".join(parts) for name, parts in texts["queries"].items()}

@@ -6,6 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from tests.bench.engines import ENGINES
 from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
 from tests.bench.figures import Line, percentile
 from tests.corpora import page
@@ -54,6 +55,14 @@ def test_a_rare_word_stays_as_rare_in_a_larger_corpus() -> None:
 )
 def test_a_bound_holds_up_to_itself(value: float, most: float | None, least: float | None, holds: bool | None) -> None:
     assert Line("part", "what", value, "ms", most=most, least=least).holds is holds
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_engine_finds_a_word_of_one_document(engine: str) -> None:
+    texts = ["rain on the roof", "a kettle, a saucer and a spoon", "wind", "snow", "hail"]
+    search = ENGINES[engine]([parse(f"{n}.md", page(f"Note {n}", text).encode()) for n, text in enumerate(texts)])
+    assert list(search("kettle")) == [1]
+    assert list(search("?! ...")) == []
 
 
 def test_a_percentile_is_a_value_that_was_measured() -> None:

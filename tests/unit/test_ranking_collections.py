@@ -21,6 +21,8 @@ TREC = {
 NPL = {
     "doc-text": "1\nlift of wings\n   /\n2\nheat\n   /\n",
     "query-text": "1\nlift\n/\n2\nheat\n/\n",
+    "doc-vecs": "1\n 11 12\n   /\n2\n 13\n   /\n",
+    "query-vecs": "1\n 11\n/\n2\n 13\n/\n",
     "rlv-ass": "1\n 1\n   /\n2\n 2\n   /\n",
 }
 LINES = {
@@ -36,6 +38,7 @@ def test_each_form_gives_the_same_judged_queries(files: dict[str, str], tmp_path
         (tmp_path / name).write_text(content, encoding="utf-8")
     collection = read_collection(tmp_path)
     assert [document.path for document in collection.documents] == ["1.md", "2.md"]
+    assert [document.body.split()[-1] for document in collection.documents] in (["wings", "heat"], ["lift", "heat"])
     assert list(collection.queries) == [Judged("lift", {0: 1}), Judged("heat", {1: 1})]
 
 
