@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.corpora import page, write
 
+from lamina.actions.registry import ACTIONS
 from lamina.local.cli import main
 
 
@@ -146,6 +147,26 @@ def test_the_form_may_be_chosen_before_and_after_the_command(shell: Shell) -> No
         assert main([*before, "search", "oak", "--data", str(shell.data), *after]) == 0
         assert "Oak" in (shown := shell.capfd.readouterr().out)
         assert not shown.startswith("{")
+
+
+ASKED = {
+    "search": ["oak"],
+    "catalog": [],
+    "preflight": ["oak"],
+    "get": ["docs/oak.md", "--disclosure", "metadata,body"],
+    "resolve": ["docs/oak.md"],
+    "brief": ["oak"],
+    "baseline-check": [],
+}
+
+
+@pytest.mark.parametrize("action", ACTIONS)
+def test_every_action_is_shown_to_a_person(shell: Shell, action: str) -> None:
+    assert shell.run("index", str(shell.folder / "oaks"))[0] == 0
+    shell.capfd.readouterr()
+    assert main([action, *ASKED[action], "--format", "text", "--data", str(shell.data)]) == 0
+    assert "docs/oak" in (shown := shell.capfd.readouterr().out)
+    assert not shown.startswith("{")
 
 
 def test_a_variable_that_does_not_fit_is_told_by_its_name(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

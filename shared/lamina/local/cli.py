@@ -238,8 +238,8 @@ def _build(deployment: Deployment) -> LocalIndexes:
         for skipped in one.skipped:
             console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
         if one.faulty:
-            files = "1 document has" if one.faulty == 1 else f"{one.faulty} documents have"
-            console.print(f"  {files} problems, which lamina baseline-check lists", highlight=False)
+            files = "1 document" if one.faulty == 1 else f"{one.faulty} documents"
+            console.print(f"  remarks on {files}, which lamina baseline-check lists", highlight=False)
     return indexes
 
 

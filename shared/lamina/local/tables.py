@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.markdown import Markdown
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from lamina.contract.envelope import ERROR, Envelope
@@ -16,7 +16,7 @@ _TIERS = ("snippet", "blockquote", "summary")
 
 
 def show(envelope: Envelope, console: Console) -> None:
-    """Prints an envelope: a table of entries, or a document."""
+    """Prints an envelope: a table of entries, a document, a brief, or a check."""
     if envelope["status"] == ERROR:
         console.print(Text(f"{envelope['error_code']}: {envelope['error_message']}", style="red"))
         return
@@ -31,6 +31,8 @@ def show(envelope: Envelope, console: Console) -> None:
             console.print(Text(f"  {link['uri']}  {link['title']}"))
     elif "citation_ids" in data:
         _show_brief(envelope, data, console)
+    elif "required" in data:
+        _show_check(envelope, data, console)
     else:
         _show_document(envelope, data, console)
 
@@ -79,3 +81,24 @@ def _show_brief(envelope: Envelope, data: dict[str, Any], console: Console) -> N
     if "receipt" in envelope:
         line += f" · receipt {envelope['receipt']['receipt_digest']}"
     console.print(Text(line, style="dim"))
+
+
+def _show_check(envelope: Envelope, data: dict[str, Any], console: Console) -> None:
+    floor = Table("required file", "served from", "state", expand=False)
+    for one in data["required"]:
+        state = "valid" if one["valid"] else "invalid" if one["present"] else "missing"
+        floor.add_row(*map(Text, (one["path"], one["served_from"] or "", state)))
+    console.print(floor)
+    for source, counts in data["documents"].items():
+        kinds = ", ".join(f"{kind} {count}" for kind, count in counts.items() if kind != "total")
+        console.print(Text(f"{source}: {counts['total']} documents" + (f" ({kinds})" if kinds else "")))
+    if data["problems"]:
+        found = Table("source", Column("path", overflow="fold"), "what the corpus check says", expand=False)
+        for problem in data["problems"]:
+            found.add_row(*map(Text, (problem["source"], problem["path"], problem["reason"])))
+        console.print(found)
+        if data["problems_total"] > len(data["problems"]):
+            console.print(Text(f"the first {len(data['problems'])} of {data['problems_total']}"))
+    for warning in data["warnings"]:
+        console.print(Text(warning, style="yellow"))
+    console.print(Text(f"{envelope['status']} · revision {envelope['revision']}", style="dim"))
