@@ -103,6 +103,24 @@ def test_a_word_that_occurs_is_not_corrected() -> None:
     assert found("marten", "marten", "martin") == [0]
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("FS55", "The FS 55 has a new cord."),
+        ("EC 660", "Ask for the EC660."),
+        ("sha 256", "A SHA256 of it."),
+        ("Schluessel", "Die Schlüssel liegen im Kasten."),
+        ("Schlüssel", "Die Schluessel liegen im Kasten."),
+        ("leaf", "Brown leaves fall."),
+        ("indices", "An index of terms."),
+    ],
+)
+def test_a_word_is_found_however_it_is_spelled(query: str, text: str) -> None:
+    hits = ranked(query, documents(FONTS, text))
+    assert hits.in_order.tolist() == [1]
+    assert hits.match.coverage == 1
+
+
 def test_words_run_together_are_taken_apart() -> None:
     assert found("lineheight", "# Spacing\n\nThe line has a height.", MARGINS) == [0]
 
@@ -124,6 +142,16 @@ def test_a_quoted_phrase_must_stand_in_the_text() -> None:
     assert found('"hard failure"', apart, together) == [1]
     assert found('"failure hard"', apart, together) == []
     assert sorted(found("hard failure", apart, together)) == [0, 1]
+
+
+def test_a_quoted_phrase_of_a_script_without_spaces_must_stand_in_the_text() -> None:
+    apart, together = "水は庭に。やりは後で。をや", "朝に水をやります。"
+    assert found('"水をやり"', apart, together) == [1]
+    assert sorted(found("水をやり", apart, together)) == [0, 1]
+
+
+def test_a_quoted_phrase_may_spell_its_umlauts_out() -> None:
+    assert found('"Schluessel im Kasten"', "Ein Kasten, ein Schlüssel.", "Der Schlüssel im Kasten.") == [1]
 
 
 def test_a_single_quoted_word_is_emphasis() -> None:

@@ -17,6 +17,8 @@ from lamina.index.terms import LONGEST_TERM, analyse
         ("Café naïve", ["cafe", "naiv", "=naive"]),
         ("ＦＵＬＬ ﬁt", ["full", "fit"]),
         ("LLMs", ["llm", "=llms"]),
+        ("children matrices", ["child", "=children", "matrix", "=matrices"]),
+        ("Schlüssel Straße", ["schlussel", "schluessel", "strass", "=strasse"]),
         ("C++ and C#", ["c++", "and", "c#"]),
         ("1,000", ["1000", "1", "000"]),
         ("✅", ["✅"]),
@@ -39,6 +41,9 @@ def test_words_become_stems_beside_their_exact_forms(text: str, terms: list[str]
         ("dotted.name", ["dot", "name"]),
         ("E0008.4", ["e0008", "4"]),
         ("v1.2", ["v1", "2"]),
+        ("EC660", ["ec", "660"]),
+        ("CT41G", ["ct", "41", "g"]),
+        ("500ms", ["500", "ms"]),
         ("4242-v2", ["4242", "v2"]),
         ("canon/articles/payload-construction.md", ["canon", "articl", "payload", "construct", "md"]),
         ("klappy://canon/axioms", ["klappi", "canon", "axiom"]),
@@ -53,6 +58,11 @@ def test_an_identifier_is_found_whole_and_by_each_part(identifier: str, parts: l
 def test_every_way_of_joining_the_same_words_gives_the_same_whole() -> None:
     joined = ["front-matter", "front_matter", "frontMatter", "FrontMatter", "front.matter", "frontmatter"]
     assert len({analyse(text)[0] for text in joined}) == 1
+
+
+@pytest.mark.parametrize("text", ["v2", "a1b2c3d4", "i18n", "x86"])
+def test_a_single_letter_beside_figures_is_no_word(text: str) -> None:
+    assert analyse(text) == [text]
 
 
 def test_a_dot_between_digits_means_something() -> None:

@@ -12,7 +12,9 @@ from typing import Final
 
 import Stemmer
 
-ANALYSIS_VERSION: Final = "5"
+from lamina.index.plurals import SINGULARS
+
+ANALYSIS_VERSION: Final = "6"
 """Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
 
 LONGEST_TERM: Final = 64
@@ -44,10 +46,13 @@ _SYMBOL: Final = re.compile(rf"[{_EMOJI}]|[A-Za-z](?:\+\+|#)")
 _DROPPED_MARKS: Final = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u200b-\u200d\ufeff]"
 )
+_UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _SEGMENTS: Final = re.compile(r"[/:@]+")
 _EXTENSION: Final = re.compile(r"(?<=..)\.([A-Za-z][A-Za-z0-9]{0,4})$")
 _PIECES: Final = re.compile(r"[-_'’,]+")
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Letters and figures that others write apart: EC660, CT41G, 500ms. One letter (v2, E0008) makes no word.
+_NUMBERED: Final = re.compile(r"([^\W\d_]{2,})(\d+)([^\W\d_]*)|(\d+)([^\W\d_]{2,})")
 _VOWELLESS_PLURAL: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,}[b-df-hj-np-rtv-xz]s")
 _JOINT_DOT: Final = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _ACRONYM_PLURAL: Final = re.compile(r"[A-Z]{2,}s")
@@ -59,8 +64,8 @@ _STEMMER: Final = Stemmer.Stemmer("english", 0)
 class Word:
     """One word or identifier of a text, by its names: folded, in lower case, not stemmed.
 
-    `parts` name what it is made of (`submit_typeset`: `submittypeset`, then `submit` and `typeset`); a plain
-    word has none. `surface` is the word as it was written.
+    `parts` name what it is made of (`submit_typeset`: `submittypeset`, then `submit` and `typeset`) and how else
+    it is spelled (`schluessel`); a plain word has none. `surface` is the word as it was written.
     """
 
     surface: str
@@ -106,7 +111,7 @@ def stem(name: str) -> str:
     # The stemmer keeps the s of a word without a vowel, which here is the plural of an acronym (LLMs, PDFs).
     if _VOWELLESS_PLURAL.fullmatch(name):
         return name[:-1]
-    return str(_STEMMER.stemWord(name)) if name.isalpha() else name
+    return str(_STEMMER.stemWord(SINGULARS.get(name, name))) if name.isalpha() else name
 
 
 def fold(text: str) -> str:
@@ -115,6 +120,11 @@ def fold(text: str) -> str:
         return text
     decomposed = _DROPPED_MARKS.sub("", unicodedata.normalize("NFKD", text))
     return unicodedata.normalize("NFC", decomposed)
+
+
+def unspaced(text: str) -> bool:
+    """Whether a text is two or more characters of a script without spaces, which are words in a row."""
+    return len(text) > 1 and _UNSPACED_RUN.fullmatch(text) is not None
 
 
 def _words_of(chunk: str) -> tuple[Word, ...]:
@@ -142,10 +152,21 @@ def _read(chunk: str) -> tuple[Word, ...]:
     found = [name for segment in segments for name in _segment_names(segment)]
     if not found:
         return ()
+    if len(found) == 1:
+        return (Word(chunk, found[0], _spelled_out(chunk)),)
     if len(segments) == 1:
         return (Word(chunk, found[0], tuple(found[1:])),)
     path = "/".join(segment.lower() for segment in segments)[:LONGEST_TERM]
     return (Word(chunk, path, tuple(found)),)
+
+
+def _spelled_out(chunk: str) -> tuple[str, ...]:
+    """The other spelling of a German word: `schluessel` of Schlüssel, which folding makes `schlussel`."""
+    if chunk.isascii():
+        return ()
+    composed = unicodedata.normalize("NFC", chunk)
+    spelled = composed.translate(_UMLAUTS)
+    return () if spelled == composed else (_name(fold(spelled)),)
 
 
 def _segment_names(segment: str) -> list[str]:
@@ -176,6 +197,8 @@ def _dotted_names(piece: str) -> list[str]:
 
 
 def _hump_names(name: str) -> list[str]:
+    if name.isalnum() and not name.isalpha() and (numbered := _NUMBERED.fullmatch(name)):
+        return [_name(name), *(_name(run) for run in numbered.groups() if run)]
     if _ACRONYM_PLURAL.fullmatch(name) or name.islower() or name.isupper() or not name.isascii():
         return [_name(name)]
     humps = _HUMPS.split(name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.postings import Postings
-from lamina.index.terms import fold, sequence, stem, words
+from lamina.index.terms import fold, sequence, stem, unspaced, words
 
 MOST_TEXTS_READ: Final = 1_000
 """Documents whose text is checked for one query, best first; those after them are left out."""
@@ -18,6 +18,7 @@ MOST_CHARACTERS_READ: Final = 8_000_000
 """Characters of all these texts together; the documents after them are left out as well."""
 LONGEST_READ: Final = 1_000_000
 """Characters of one text that are looked through."""
+_MAYBE_UMLAUT: Final = re.compile("([aou])e")
 
 
 def holding(
@@ -32,7 +33,7 @@ def holding(
         number = postings.numbers.get(term)
         holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
-    patterns = [re.compile(r"(?<!\w)" + r"[\W_]{1,8}".join(map(re.escape, phrase)) + r"(?!\w)") for phrase in phrases]
+    patterns = [_pattern(phrase) for phrase in phrases]
     held = []
     left = MOST_CHARACTERS_READ
     for place in np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist():
@@ -44,3 +45,12 @@ def holding(
         if all(pattern.search(text) for pattern in patterns):
             held.append(place)
     return np.array(held, dtype=np.int64)
+
+
+def _pattern(phrase: tuple[str, ...]) -> re.Pattern[str]:
+    """The words of a phrase one after another. Where a script has no spaces, no word begins or ends."""
+    start = "" if unspaced(phrase[0]) else r"(?<!\w)"
+    end = "" if unspaced(phrase[-1]) else r"(?!\w)"
+    # An e after a, o or u may stand for an umlaut, which folding has left without one.
+    spelled = (_MAYBE_UMLAUT.sub(r"\1e?", re.escape(word)) for word in phrase)
+    return re.compile(start + r"[\W_]{1,8}".join(spelled) + end)

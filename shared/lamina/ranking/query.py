@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
-from lamina.index.terms import Word, fold, words
+from lamina.index.terms import Word, fold, unspaced, words
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
@@ -84,7 +84,8 @@ def phrase_words(text: str) -> tuple[str, ...]:
 def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
     quoted = (phrase_words(match.group(1)) for match in _QUOTED.finditer(text))
     # One quoted word is emphasis, as in: what "complete" means.
-    return tuple(dict.fromkeys(phrase for phrase in quoted if len(phrase) > 1))[:MOST_PHRASES]
+    several = (phrase for phrase in quoted if len(phrase) > 1 or (phrase and unspaced(phrase[0])))
+    return tuple(dict.fromkeys(several))[:MOST_PHRASES]
 
 
 def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:

@@ -35,7 +35,7 @@ def needles_of(evidence: Sequence[Evidence]) -> Needles:
     """What shows that a document holds the words of a query."""
     weights: dict[str, float] = {}
     for each in evidence:
-        if each.parts:
+        if each.parts or not each.word.surface.isascii():
             weights[each.word.surface.casefold()] = each.weight
         for leaf in each.parts or (each.whole,):
             weights.setdefault(beginning(leaf.name), leaf.idf * each.word.telling)

@@ -8,7 +8,7 @@ from lamina.index.terms import stem
 
 # A line a meaning. Only words that mean the same in most technical prose; none of one corpus or subject.
 _MEANINGS: Final = """
-image picture figure illustration photo
+image picture figure illustration photo photograph
 proof evidence
 finish done complete
 error failure fault
