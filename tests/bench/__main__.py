@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.bench.collections import FORMS
 from tests.bench.growth import SIZES
 from tests.bench.provenance import provenance
 from tests.bench.quality import report
@@ -25,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="Quality and speed, as tables and JSON.")
     parser.add_argument("--quality", action="store_true", help="only how good the ranking is")
     parser.add_argument("--speed", action="store_true", help="only how fast and how large everything is")
-    parser.add_argument("--collections", type=Path, nargs="+", default=[], help="folders of public test collections")
+    parser.add_argument("--collections", type=Path, nargs="+", default=[], help=FORMS)
     parser.add_argument("--python", action="append", default=[], help="further interpreters for the cold start")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, help="documents that ranking is timed at")
     parser.add_argument("--json", type=Path, default=CHECKOUT / "bench-results", help="folder for the JSON")
@@ -33,7 +34,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     both = given.quality == given.speed
     found: dict[str, Any] = {"provenance": provenance()}
     if given.quality or both:
-        found["quality"] = report(given.collections)
+        try:
+            found["quality"] = report(given.collections)
+        except ValueError as error:
+            parser.error(str(error))
     if given.speed or both:
         with tempfile.TemporaryDirectory() as folder:
             corpus, lines = speed(Path(folder), [sys.executable, *given.python], given.sizes)

@@ -58,7 +58,7 @@ def quality(ranking: Sequence[int], judged: Judged) -> Quality:
 
 
 def evaluation_sets(path: Path, baseline: Sequence[Document], overlay: Sequence[Document]) -> list[QuerySet]:
-    """The sets of queries.jsonl, those over an overlay apart from those over the baseline alone."""
+    """The sets that a file of judged queries names (else `sample`), those over an overlay apart from the others."""
     shadowed = {document.path for document in overlay}
     merged = [*overlay, *(document for document in baseline if document.path not in shadowed)]
     sets: dict[tuple[str, bool], list[Judged]] = {}
@@ -68,7 +68,9 @@ def evaluation_sets(path: Path, baseline: Sequence[Document], overlay: Sequence[
         numbers = {document.path: number for number, document in enumerate(source)}
         grades = {numbers[name]: grade for name, grade in query["relevant"].items()}
         if grades:
-            sets.setdefault((query["set"], bool(query["overlay"])), []).append(Judged(query["query"], grades))
+            sets.setdefault((query.get("set", "sample"), bool(query["overlay"])), []).append(
+                Judged(query["query"], grades)
+            )
     return [
         QuerySet(name, merged if over else baseline, queries, len(overlay) if over else 0)
         for (name, over), queries in sets.items()

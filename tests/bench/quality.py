@@ -12,15 +12,16 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.bench.collections import read_collection
+from tests.bench.collections import FORMS, read_collection
 from tests.bench.engines import ENGINES, Search
 from tests.bench.judged import Quality, QuerySet, described, evaluation_sets, linked, quality, titled
+from tests.corpora import SAMPLES
 
 from lamina.corpus.document import Document, parse
 from lamina.index import bm25
@@ -49,13 +50,19 @@ TRIED: dict[str, tuple[float, ...]] = {
 
 
 def query_sets(collections: Sequence[Path]) -> list[QuerySet]:
-    """The sets of ../shared, where it is at hand, and the given collections."""
-    sets = [read_collection(folder) for folder in collections]
+    """The sets of ../shared, or where it is absent those of the samples, and the given collections."""
     if (SHARED / "eval").is_dir():
         baseline, overlay = (_corpus(name) for name in ("klappy.dev-2026-04-28", "ptxprint-mcp-2026-04-28"))
         every = [*overlay, *baseline]
-        sets += evaluation_sets(SHARED / "eval" / "queries.jsonl", baseline, overlay)
+        sets = evaluation_sets(SHARED / "eval" / "queries.jsonl", baseline, overlay)
         sets += [described(every), titled(every), linked(every)]
+    else:
+        baseline, overlay = (_documents(SAMPLES / name) for name in ("handbook", "gauge-firmware"))
+        sets = evaluation_sets(SAMPLES / "questions.jsonl", baseline, overlay)
+    for folder in collections:
+        one = read_collection(folder)
+        # Rows of one name are one set.
+        sets.append(replace(one, name=str(folder)) if one.name in {other.name for other in sets} else one)
     return sets
 
 
@@ -144,6 +151,8 @@ def constants(setting: Mapping[str, float]) -> Iterator[None]:
 def report(collections: Sequence[Path], *, cross_validate: bool = False) -> dict[str, object]:
     """Prints the table of every engine on every set; gives it as plain data."""
     sets = query_sets(collections)
+    for one in sets:
+        sys.stdout.write(f"{one.name}: {len(one.queries)} judged queries, {len(one.documents)} documents\n")
     engines = {name: means(measured(sets, name)) for name in ENGINES}
     sys.stdout.write(f"{'set':<12}{'engine':<14}{'nDCG@10':>9}{'MRR@10':>9}{'recall@5':>10}{'success@1':>11}\n")
     for name in dict.fromkeys(one.name for one in sets):
@@ -167,18 +176,25 @@ def _corpus(name: str) -> list[Document]:
         root = Path(folder)
         while len(inside := list(root.iterdir())) == 1 and inside[0].is_dir():
             root = inside[0]
-        files = sorted(path for path in root.rglob("*.md") if path.is_file())
-        return [parse(path.relative_to(root).as_posix(), path.read_bytes()) for path in files]
+        return _documents(root)
+
+
+def _documents(root: Path) -> list[Document]:
+    files = sorted(path for path in root.rglob("*.md") if path.is_file())
+    return [parse(path.relative_to(root).as_posix(), path.read_bytes()) for path in files]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--collection", type=Path, action="append", default=[])
-    parser.add_argument("--cross-validate", action="store_true")
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--collection", type=Path, action="append", default=[], metavar="FOLDER", help=FORMS)
+    parser.add_argument("--cross-validate", action="store_true", help="choose each constant on the other folds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here as well")
     given = parser.parse_args(arguments)
-    result = report(given.collection, cross_validate=given.cross_validate)
+    try:
+        result = report(given.collection, cross_validate=given.cross_validate)
+    except ValueError as error:
+        parser.error(str(error))
     if given.json:
         given.json.write_text(json.dumps(result, indent=1), encoding="utf-8")
 

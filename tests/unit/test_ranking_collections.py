@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.bench.collections import read_collection
-from tests.bench.judged import Judged, quality
+from tests.bench.judged import Judged, QuerySet, quality
 
 SMART = {
     "cran.all": ".I 1\n.T\nWings\n.W\nlift of wings\n.I 2\n.W\nheat\n",
@@ -42,10 +42,47 @@ def test_each_form_gives_the_same_judged_queries(files: dict[str, str], tmp_path
     assert list(collection.queries) == [Judged("lift", {0: 1}), Judged("heat", {1: 1})]
 
 
-def test_a_folder_without_judgements_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "cran.all").write_text(SMART["cran.all"], encoding="utf-8")
-    with pytest.raises(ValueError, match="judgements"):
-        read_collection(tmp_path)
+def collection(folder: Path, files: dict[str, str]) -> QuerySet:
+    """The files written to the folder and read."""
+    for name, content in files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    return read_collection(folder)
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        ({}, "no documents and no queries and no judgements"),
+        ({"cran.all": SMART["cran.all"]}, "no queries and no judgements"),
+        ({name: LINES[name] for name in ("queries.jsonl", "qrels.tsv")}, "no documents"),
+        ({**LINES, "corpus.jsonl": '{"number": "1"}\n'}, "corpus.jsonl cannot be read"),
+        ({**LINES, "qrels.tsv": "1 7 1\n"}, "names one of its queries and one of its documents"),
+    ],
+)
+def test_a_folder_that_is_no_collection_is_told_with_what_is_missing(
+    files: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        collection(tmp_path, files)
+    with pytest.raises(ValueError, match="there is no folder"):
+        read_collection(tmp_path / "nowhere")
+
+
+def test_a_judgement_of_an_unknown_query_moves_no_other(tmp_path: Path) -> None:
+    read = collection(tmp_path, {**SMART, "cranqrel": "1 1 1\n4 2 1\n101x 2 1\n"})
+    assert list(read.queries) == [Judged("lift", {0: 1}), Judged("heat", {1: 1})]
+
+
+def test_a_grade_of_nought_is_no_answer_and_a_stray_file_no_document(tmp_path: Path) -> None:
+    read = collection(tmp_path, {**SMART, "cranqrel": "1 1 2\n1 2 0\n2 2 1\n", "NOTES.txt": "about heat"})
+    assert list(read.queries) == [Judged("lift", {0: 1}), Judged("heat", {1: 1})]
+    assert len(read.documents) == 2
+
+
+def test_labels_of_a_topic_are_not_asked_for(tmp_path: Path) -> None:
+    topics = "<top><num> Number: 1\n<title> Topic: lift\n<desc> Description:\nof wings</top>"
+    read = collection(tmp_path, {**TREC, "topics.txt": topics, "qrels.txt": "1 0 1 1\n"})
+    assert [one.text for one in read.queries] == ["lift of wings"]
 
 
 def test_figures_of_a_perfect_and_of_a_useless_ranking() -> None:
