@@ -21,7 +21,7 @@ from lamina.corpus.document import Document
 from lamina.index.bm25 import add_up, best_places
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import stem
-from lamina.ranking.order import rank
+from lamina.ranking.order import SCORE_STEPS, rank
 from lamina.ranking.query import read
 
 SIZES = (600, 10_000, 100_000)
@@ -120,7 +120,7 @@ def _bm25_alone(corpus: Enlarged, queries: Sequence[str]) -> Times:
     def retrieve(terms: list[str]) -> object:
         rows = [scope.row(term) for term in terms]
         found, scores = add_up([(row.documents, row.impacts, 1.0) for row in rows], scope.whole.count)
-        top = best_places(scores, TOP)
+        top = best_places(np.rint(scores * SCORE_STEPS).astype(np.int64), TOP)
         return found[top], scores[top]
 
     split = [[stem(word.whole) for word in read(query).words] for query in queries]

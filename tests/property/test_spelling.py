@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numpy as np
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -10,6 +12,7 @@ from lamina.corpus.document import parse
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.vocabulary import LONGEST_COMPARED, SHORTEST_COMPARED
+from lamina.ranking import spelling
 from lamina.ranking.spelling import MOST_EDITS, SHORTEST_CORRECTED, SHORTEST_TWO_EDITS, stand_ins
 
 # Few letters, so that many words are near; none that a stemmer would take for an ending.
@@ -44,13 +47,14 @@ def misspelt(draw: st.DrawFn) -> tuple[list[str], str]:
     return known, name
 
 
-@given(misspelt())
+@given(misspelt(), st.sampled_from([1, 3, 2_000]))
 @settings(deadline=None, max_examples=300)
-def test_the_nearest_word_is_the_one_with_the_fewest_edits(example: tuple[list[str], str]) -> None:
+def test_the_nearest_word_is_the_one_with_the_fewest_edits(example: tuple[list[str], str], at_once: int) -> None:
     known, name = example
     assume(SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED)
     postings = Postings.build([document_terms(parse("d.md", " ".join(known).encode()))])
-    found = stand_ins(name, ScopePostings.of(postings))
+    with mock.patch.object(spelling, "_COMPARED_AT_ONCE", at_once):
+        found = stand_ins(name, ScopePostings.of(postings))
     edits = {word: alignment(name, word) for word in known}
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     near = {word: count for word, count in edits.items() if 1 <= count <= most and (count == 1 or word[0] == name[0])}

@@ -14,7 +14,7 @@ from lamina.index.fields import frontmatter_lines
 from lamina.index.packing import packed, unpacked
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
-from lamina.ranking import phrases
+from lamina.ranking import phrases, spelling
 from lamina.ranking.order import Ranked, rank
 
 
@@ -119,6 +119,11 @@ def test_a_word_is_found_however_it_is_spelled(query: str, text: str) -> None:
     hits = ranked(query, documents(FONTS, text))
     assert hits.in_order.tolist() == [1]
     assert hits.match.coverage == 1
+
+
+def test_of_too_many_words_alike_those_nearest_in_length_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spelling, "MOST_COMPARED", 1)
+    assert found("bcdfghbcfd", "bcdfghbd", "bcdfghbcdf", "bcdfghbcdfgh") == [1]
 
 
 def test_words_run_together_are_taken_apart() -> None:

@@ -80,7 +80,7 @@ def _add_up_few(
     return ordered[firsts], np.add.reduceat(values[order], firsts)
 
 
-def best_places(values: NDArray[Any], most: int, first: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+def best_places(values: NDArray[np.int64], most: int, first: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
     """Places of at most so many of the highest values, none below zero, highest first, ties by place.
 
     Those of `first` come before the rest. Sorts only what reaches the peaks of as many blocks.

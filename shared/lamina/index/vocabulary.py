@@ -14,7 +14,7 @@ from lamina.index.terms import FORM_MARK
 
 SHORTEST_COMPARED: Final = 4
 LONGEST_COMPARED: Final = 26
-WIDTH: Final = 32
+_WIDTH: Final = 32
 """Bytes in which a word is kept, so that a bit for each of them fills an integer."""
 
 _LETTERS: Final = range(ord("a"), ord("z") + 1)
@@ -24,8 +24,8 @@ _LETTERS: Final = range(ord("a"), ord("z") + 1)
 class KnownWords:
     """The words of a vocabulary in plain letters, the shortest first.
 
-    Parallel: `names`, the numbers of their `terms`, their `lengths`, their letters as `codes` (zero-padded bytes,
-    `WIDTH` a word), the `firsts` of those, and in `letters` a bit for each letter of the alphabet that occurs in it.
+    Parallel: `names`, the numbers of their `terms`, their `lengths`, their letters as `codes` (zero-padded bytes, a
+    row a word), the `firsts` of those, and in `letters` a bit for each letter of the alphabet that occurs in it.
     """
 
     names: tuple[str, ...]
@@ -46,8 +46,8 @@ class KnownWords:
         ]
         kept.sort(key=lambda number: len(names[number]))
         chosen = tuple(names[number] for number in kept)
-        padded = np.array(chosen, dtype=f"S{WIDTH}")
-        codes = padded.view(np.uint8).reshape(len(chosen), WIDTH)
+        padded = np.array(chosen, dtype=f"S{_WIDTH}")
+        codes = padded.view(np.uint8).reshape(len(chosen), _WIDTH)
         letters = np.bitwise_or.reduce(_BITS[codes], axis=1)
         lengths = np.array([len(name) for name in chosen], dtype=np.uint32)
         return KnownWords(chosen, np.array(kept, dtype=np.int64), lengths, codes, codes[:, 0].copy(), letters)

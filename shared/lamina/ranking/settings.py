@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any, Final
 
 from lamina.index import bm25, fields, postings, stopwords, terms, vocabulary
+from lamina.index.plurals import SINGULARS
 from lamina.ranking import evidence, match, order, passage, phrases, query, snippet, spelling
 from lamina.ranking.synonyms import SYNONYMS
 
@@ -33,6 +34,7 @@ def ranking_settings() -> dict[str, Any]:
         "head_fields": sorted(fields.HEAD_FIELDS),
         "stop_words": sorted(stopwords.STOP_WORDS),
         "common_words": sorted(stopwords.COMMON_WORDS),
+        "singulars": dict(SINGULARS),
         "synonyms": {stem: sorted(alike) for stem, alike in SYNONYMS.items()},
     }
 

@@ -9,15 +9,17 @@ from numpy.typing import NDArray
 
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import FORM_MARK, stem
-from lamina.index.vocabulary import LONGEST_COMPARED, WIDTH, KnownWords, letters_of
+from lamina.index.vocabulary import LONGEST_COMPARED, KnownWords, letters_of
 
 SHORTEST_CORRECTED: Final = 5
 """Below this, nearly every word is one edit from another."""
 SHORTEST_TWO_EDITS: Final = 8
 MOST_EDITS: Final = 2
 SHORTEST_HALF: Final = 3
-MOST_COMPARED: Final = 20_000
-"""Known words compared letter by letter with one unknown word."""
+MOST_COMPARED: Final = 10_000
+"""Known words compared letter by letter with one unknown word, those nearest in length."""
+_COMPARED_AT_ONCE: Final = 2_000
+"""Words whose columns are one integer: longer ones take as long a word, and more memory."""
 
 
 def stand_ins(name: str, scope: ScopePostings) -> tuple[str, ...]:
@@ -39,7 +41,8 @@ def _nearest(name: str, scope: ScopePostings) -> str | None:
     known = scope.whole.known_words
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     candidates = _alike(name, known, most)
-    edits = _edits(name, known, candidates)
+    blocks = range(0, max(len(candidates), 1), _COMPARED_AT_ONCE)
+    edits = np.concatenate([_edits(name, known, candidates[at : at + _COMPARED_AT_ONCE]) for at in blocks])
     for distance in range(1, most + 1):
         reached: list[tuple[int, str]] = [
             (-scope.document_frequency(stem(known.names[row])), known.names[row])
@@ -64,24 +67,27 @@ def _alike(name: str, known: KnownWords, edits: int) -> NDArray[np.int64]:
     near = changed <= 2
     if edits > 1:
         near |= (changed <= 2 * edits) & (known.firsts[rows] == ord(name[0]))
-    places: NDArray[np.int64] = near.nonzero()[0][:MOST_COMPARED]
-    return places + rows.start
+    found: NDArray[np.int64] = near.nonzero()[0] + rows.start
+    if len(found) > MOST_COMPARED:
+        found = found[np.abs(known.lengths[found].astype(np.int64) - len(name)).argsort(kind="stable")[:MOST_COMPARED]]
+    return found
 
 
 def _edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Edits from `name` to the words of some rows, swaps of neighbours included.
 
     Optimal string alignment of all words at once: Hyyrö, A bit-vector algorithm for computing Levenshtein and
-    Damerau edit distances, 2003. A column of a word's table is `WIDTH` bits, that of all words one long integer,
-    which Python reckons with faster than numpy with as many short ones.
+    Damerau edit distances, 2003. A column of a word's table is a few bits, that of all words one long integer, which
+    Python reckons with faster than numpy with as many short ones.
     """
     letters = bytes(set(name.encode()))
     held = known.codes[rows] == np.frombuffer(letters, dtype=np.uint8)[:, None, None]
-    packed, size = np.packbits(held, bitorder="little").tobytes(), len(rows) * WIDTH // 8
+    packed, width = np.packbits(held, bitorder="little").tobytes(), known.codes.shape[1] // 8
+    size = len(rows) * width
     places = {
         letter: int.from_bytes(packed[at * size : (at + 1) * size], "little") for at, letter in enumerate(letters)
     }
-    one = int.from_bytes((1).to_bytes(WIDTH // 8, "little") * len(rows), "little")
+    one = int.from_bytes((1).to_bytes(width, "little") * len(rows), "little")
     every = one * ((1 << LONGEST_COMPARED) - 1)
     rising, falling, same, before = every, 0, 0, 0
     for letter in name.encode():
