@@ -180,7 +180,7 @@ class ListRequest(ScopedRequest):
     tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
     public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
     start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
-    path_prefix: TextList = Field((), description="Only documents under one of these repository paths.")
+    path_prefix: TextList = Field((), description="Only documents whose repository path begins with one of these.")
     include: TextList = Field(
         (),
         description="Kinds to allow; without it canon, docs and essays.",
