@@ -88,20 +88,22 @@ def means(figures: Mapping[str, Sequence[Quality]]) -> dict[str, Quality]:
 
 
 def cross_validated(sets: Sequence[QuerySet]) -> dict[str, dict[str, float]]:
-    """nDCG@10 by set with the constants as shipped, and with each fold's constant chosen on the other folds.
+    """nDCG@10 and success@1 by set with the constants as shipped, and with each fold's chosen on the other folds.
 
     A constant is changed only where the mean over the sets rises by more than one standard error of the paired
     differences: the one-standard-error rule of Breiman et al., Classification and regression trees, 1984.
     """
     settings: list[dict[str, float]] = [{}]
     settings += [{name: value} for name, values in TRIED.items() for value in values]
-    by_setting = []
+    by_setting, successes = [], []
     for setting in settings:
         with constants(setting):
             rows = measured(sets, "lamina")
         by_setting.append({name: np.array([row.ndcg for row in rows[name]]) for name in rows})
+        successes.append({name: np.array([row.success for row in rows[name]]) for name in rows})
     names = list(by_setting[0])
     held_out: dict[str, list[float]] = {name: [] for name in names}
+    held_out_success: dict[str, list[float]] = {name: [] for name in names}
     for fold in range(FOLDS):
         outside = {name: np.arange(len(by_setting[0][name])) % FOLDS != fold for name in names}
         gains = [_gain(by_setting[0], row, outside) for row in by_setting]
@@ -112,10 +114,13 @@ def cross_validated(sets: Sequence[QuerySet]) -> dict[str, dict[str, float]]:
         sys.stdout.write(f"fold {fold}: {settings[best] or 'as shipped'}\n")
         for name in names:
             held_out[name] += chosen[name][~outside[name]].tolist()
+            held_out_success[name] += successes[best][name][~outside[name]].tolist()
     return {
         name: {
             "shipped": round(float(by_setting[0][name].mean()), 4),
             "cross_validated": round(float(np.mean(held_out[name])), 4),
+            "shipped success@1": round(float(successes[0][name].mean()), 4),
+            "cross_validated success@1": round(float(np.mean(held_out_success[name])), 4),
         }
         | {
             f"{k}={v}": round(float(row[name].mean()), 4)

@@ -74,8 +74,11 @@ def test_ties_break_by_document_number() -> None:
 
 
 def test_scores_have_six_decimals_and_fall() -> None:
-    scores = ranked("how a margin table", documents(FONTS, MARGINS, TABLE)).scores
-    assert scores.tolist() == sorted(np.round(scores, 6).tolist(), reverse=True)
+    hits = ranked("how a margin table draws", documents(FONTS, MARGINS, TABLE))
+    by_number = dict(zip(hits.found.tolist(), hits.scores.tolist(), strict=True))
+    in_order = [by_number[number] for number in hits.in_order.tolist()]
+    assert hits.in_order.tolist() == [2, 1]
+    assert in_order == sorted(set(np.round(in_order, 6).tolist()), reverse=True)
 
 
 def test_a_query_of_stop_words_alone_searches_them() -> None:
@@ -141,6 +144,23 @@ def test_an_unfinished_last_word_completes_only_where_asked() -> None:
     assert found("wid", MARGINS, prefix=True) == [0]
 
 
+def test_an_unfinished_word_stands_for_the_most_frequent_that_begin_so() -> None:
+    rare = " ".join(f"conab{chr(ord('a') + n // 26)}{chr(ord('a') + n % 26)}x" for n in range(80))
+    assert found("con", rare, "context", "A context.", prefix=True) == [0, 1, 2]
+
+
+def test_a_word_counts_once_where_its_stem_and_its_form_begin_so() -> None:
+    plural, singular = ranked("polic", documents("policies x", "polici x"), prefix=True).scores.tolist()
+    assert plural == singular
+
+
+@pytest.mark.parametrize("query", ["submit_typset", "submitTypest", "AdjLsit"])
+def test_a_misspelt_part_of_an_identifier_is_corrected(query: str) -> None:
+    texts = ("Submit this form.", "The submit_typeset tool keeps an AdjList.")
+    assert found(query, *texts)[0] == 1
+    assert ranked(query, documents(*texts)).match.coverage == pytest.approx(0.7)
+
+
 def test_a_quoted_phrase_must_stand_in_the_text() -> None:
     apart = "The state was hard and the failure soft."
     together = "It was a Hard, failure."
@@ -153,6 +173,12 @@ def test_a_quoted_phrase_of_a_script_without_spaces_must_stand_in_the_text() -> 
     apart, together = "水は庭に。やりは後で。をや", "朝に水をやります。"
     assert found('"水をやり"', apart, together) == [1]
     assert sorted(found("水をやり", apart, together)) == [0, 1]
+
+
+@pytest.mark.parametrize("phrase", ["the user's guide", "don't use C++ here", "a 1,000-line file", "see v1.2 of it"])
+def test_a_quoted_phrase_is_found_as_it_is_written(phrase: str) -> None:
+    text = "Read the user's guide. We don't use C++ here. It is a 1,000-line file; see v1.2 of it."
+    assert found(f'"{phrase}"', MARGINS, text) == [1]
 
 
 def test_a_quoted_phrase_may_spell_its_umlauts_out() -> None:

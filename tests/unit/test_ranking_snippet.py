@@ -64,3 +64,9 @@ def test_a_short_needle_is_a_whole_word() -> None:
 def test_any_body_is_safe(body: str) -> None:
     assert "word" in snippet(body, (("word", 1.0), ("wörd", 0.5)))
     assert "word" in snippet(body, (("word", 1.0),))
+
+
+@pytest.mark.parametrize("word", ["café", "ＣＡＦＥ"])
+def test_a_word_is_seen_under_its_accents(word: str) -> None:
+    body = "Filler. " * 60 + f"The {word} is open. " + "Filler. " * 60
+    assert word in snippet(body, (("cafe", 1.0),))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from lamina.index.bm25 import (
     add_up,
+    best_places,
     inverse_document_frequencies,
     inverse_document_frequency,
     length_norm,
@@ -155,11 +156,11 @@ class ScopePostings:
         norm = self.head_norm if in_head else self.norm
         return Row(documents, saturated(frequencies, norm[documents]) * idf, idf)
 
-    def beginning(self, start: str) -> Iterator[str]:
-        """The terms of the scope that begin so."""
+    def beginning(self, start: str, most: int) -> list[str]:
+        """At most so many of the terms of the scope that begin so, those in most documents first."""
         possible = self.whole.beginning(start)
         held = np.diff(self.starts[possible.start : possible.stop + 1])
-        return (self.whole.vocabulary[possible[at]] for at in np.flatnonzero(held).tolist())
+        return [self.whole.vocabulary[possible[at]] for at in best_places(held, most).tolist() if held[at]]
 
     def document_frequency(self, term: str) -> int:
         """How many documents of the scope hold a term."""

@@ -34,7 +34,7 @@ _UNSPACED: Final = (
 _MARKS: Final = (
     "\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u0900-\u0963\u0966-\u0dff\u200b-\u200d\ufeff"
 )
-_EMOJI: Final = "\u2600-\u27bf\U0001f300-\U0001faff"
+_EMOJI: Final = "\u2300-\u23ff\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff"
 _LETTERS: Final = rf"(?:[^\W{_UNSPACED}]+|[{_MARKS}]+)+"
 _CHUNK: Final = re.compile(
     rf"[{_UNSPACED}]+"
@@ -197,8 +197,8 @@ def _dotted_names(piece: str) -> list[str]:
 
 
 def _hump_names(name: str) -> list[str]:
-    if name.isalnum() and not name.isalpha() and (numbered := _NUMBERED.fullmatch(name)):
-        return [_name(name), *(_name(run) for run in numbered.groups() if run)]
+    if not name.isalpha() and (numbered := _NUMBERED.fullmatch(name)):
+        return [_name(name), *(part for run in numbered.groups() if run for part in _hump_names(run))]
     if _ACRONYM_PLURAL.fullmatch(name) or name.islower() or name.isupper() or not name.isascii():
         return [_name(name)]
     humps = _HUMPS.split(name)

@@ -24,7 +24,7 @@ HEAD_WEIGHT: Final = 0.35
 PART_WEIGHT: Final = 0.25
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
 MOST_COMPLETIONS: Final = 64
-"""Terms that an unfinished word may stand for."""
+"""Stems that an unfinished word may stand for, and as many exact forms."""
 SYNONYM_WEIGHT: Final = 0.4
 """What a synonym counts beside the word itself."""
 MOST_NEEDLES: Final = 6
@@ -79,6 +79,14 @@ class Evidence(NamedTuple):
     def found(self) -> bool:
         """Whether anything of the word occurs in the scope."""
         return self.whole.found or any(part.found for part in self.parts)
+
+    @property
+    def unknown(self) -> int:
+        """How many names occur nowhere: the whole and parts, unless the whole is found or all its parts are."""
+        if self.whole.found:
+            return 0
+        missing = sum(not part.found for part in self.parts)
+        return 0 if self.parts and not missing else 1 + missing
 
     @property
     def weight(self) -> float:
@@ -186,9 +194,12 @@ def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:
 
 
 def completed(evidence: Evidence, scope: ScopePostings) -> Evidence:
-    """The evidence of an unfinished word, read as the beginning of any term that starts so."""
+    """The evidence of an unfinished word, read as the beginning of the most frequent terms that start so."""
     start = evidence.word.whole
-    terms = [*scope.beginning(start), *scope.beginning(FORM_MARK + start)][:MOST_COMPLETIONS]
+    terms = scope.beginning(start, MOST_COMPLETIONS)
+    forms = scope.beginning(FORM_MARK + start, MOST_COMPLETIONS)
+    # The stem of the others is among the terms and stands for them.
+    terms += [form for form in forms if not stem(form.removeprefix(FORM_MARK)).startswith(start)]
     if not terms:
         return evidence
     rows = [
@@ -198,15 +209,31 @@ def completed(evidence: Evidence, scope: ScopePostings) -> Evidence:
     return Evidence(evidence.word, _of_rows(start, rows), ())
 
 
-def unknown_spelling(evidence: Evidence, scope: ScopePostings) -> Evidence:
-    """The evidence of a word that occurs nowhere, from the words that stand in for it; unchanged without any."""
-    name = evidence.word.whole
+def corrected(evidence: Evidence, scope: ScopePostings) -> Evidence:
+    """The evidence with what stands in for its unknown names; unchanged where nothing does."""
+    whole = _standing_in(evidence.whole.name, scope)
+    if not evidence.parts:
+        if len(whole) == 1:
+            return Evidence(evidence.word, whole[0], (), trust=STAND_IN_TRUST)
+        return Evidence(evidence.word, evidence.whole, whole, trust=STAND_IN_TRUST) if whole else evidence
+    parts = tuple(_nearest(part, scope) for part in evidence.parts)
+    changed = len(whole) == 1 or any(new is not old for new, old in zip(parts, evidence.parts, strict=True))
+    nearest = whole[0] if len(whole) == 1 else evidence.whole
+    return Evidence(evidence.word, nearest, parts, trust=STAND_IN_TRUST) if changed else evidence
+
+
+def _nearest(part: Leaf, scope: ScopePostings) -> Leaf:
+    """What stands in for a part that occurs nowhere, if it is one word."""
+    if part.found:
+        return part
+    leaves = _standing_in(part.name, scope)
+    return leaves[0] if len(leaves) == 1 else part
+
+
+def _standing_in(name: str, scope: ScopePostings) -> tuple[Leaf, ...]:
     key = f"{name} ?"
     names: tuple[str, ...] | None = scope.memory.get(key)
     if names is None:
         names = stand_ins(name, scope)
         scope.memory.keep(key, names)
-    leaves = tuple(leaf_of(one, scope) for one in names)
-    if len(leaves) == 1:
-        return Evidence(evidence.word, leaves[0], (), trust=STAND_IN_TRUST)
-    return Evidence(evidence.word, evidence.whole, leaves, trust=STAND_IN_TRUST) if leaves else evidence
+    return tuple(leaf_of(one, scope) for one in names)

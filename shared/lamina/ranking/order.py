@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from lamina.index.bm25 import Contribution, add_up, best_places
 from lamina.index.scope_postings import ScopePostings
-from lamina.ranking.evidence import Evidence, completed, evidence_of, unknown_spelling
+from lamina.ranking.evidence import Evidence, completed, corrected, evidence_of
 from lamina.ranking.match import Match, match_of
 from lamina.ranking.phrases import holding
-from lamina.ranking.query import Query, read
+from lamina.ranking.query import Phrase, Query, read
 from lamina.ranking.snippet import Needles, needles_of
 
 SCORE_STEPS: Final = 1_000_000
@@ -23,7 +23,7 @@ SCORE_STEPS: Final = 1_000_000
 LONGEST_REMEMBERED: Final = 200
 """Characters of a query that is not looked up anew each time."""
 MOST_CORRECTED: Final = 8
-"""Words of one query for which a near spelling is looked for."""
+"""Names of one query for which a near spelling is looked for."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Ranked:
 class _Asked:
     """A query looked up in a scope: its quoted phrases, what the scope holds of its words, and what that gives."""
 
-    phrases: tuple[tuple[str, ...], ...]
+    phrases: tuple[Phrase, ...]
     evidence: tuple[Evidence, ...]
     given: tuple[Contribution, ...]
 
@@ -129,7 +129,7 @@ def _evidence(question: Query, scope: ScopePostings) -> list[Evidence]:
         evidence = [*others, completed(evidence_of(question.unfinished, scope), scope)]
     tried = 0
     for number, each in enumerate(evidence):
-        if not each.found and not each.synonyms and tried < MOST_CORRECTED:
-            tried += 1
-            evidence[number] = unknown_spelling(each, scope)
+        if each.unknown and not each.synonyms and tried + each.unknown <= MOST_CORRECTED:
+            tried += each.unknown
+            evidence[number] = corrected(each, scope)
     return evidence

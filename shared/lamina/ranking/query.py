@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
-from lamina.index.terms import Word, fold, unspaced, words
+from lamina.index.terms import Word, fold, sequence, stem, unspaced, words
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
@@ -39,16 +39,23 @@ class QueryWord(NamedTuple):
     telling: float
 
 
+class Phrase(NamedTuple):
+    """A quoted phrase: its words as they are compared, and the terms that a document must hold to hold it."""
+
+    words: tuple[str, ...]
+    terms: frozenset[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """A read query.
 
-    `words` are distinct. `phrases` are the quoted ones, as their folded words. `unfinished` is the last word where
+    `words` are distinct. `unfinished` is the last word where
     it may be the beginning of a longer one.
     """
 
     words: tuple[QueryWord, ...]
-    phrases: tuple[tuple[str, ...], ...]
+    phrases: tuple[Phrase, ...]
     unfinished: QueryWord | None
 
 
@@ -81,11 +88,15 @@ def phrase_words(text: str) -> tuple[str, ...]:
     return tuple(_PHRASE_WORD.findall(fold(text).casefold()))
 
 
-def _phrases(text: str) -> tuple[tuple[str, ...], ...]:
-    quoted = (phrase_words(match.group(1)) for match in _QUOTED.finditer(text))
+def _phrases(text: str) -> tuple[Phrase, ...]:
+    phrases = (_phrase(match.group(1)) for match in _QUOTED.finditer(text))
     # One quoted word is emphasis, as in: what "complete" means.
-    several = (phrase for phrase in quoted if len(phrase) > 1 or (phrase and unspaced(phrase[0])))
+    several = (phrase for phrase in phrases if len(phrase.words) > 1 or any(map(unspaced, phrase.words)))
     return tuple(dict.fromkeys(several))[:MOST_PHRASES]
+
+
+def _phrase(quoted: str) -> Phrase:
+    return Phrase(phrase_words(quoted), frozenset(map(stem, sequence(words(quoted)))))
 
 
 def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from lamina.index.terms import fold
 from lamina.ranking.evidence import Evidence
-from lamina.ranking.passage import Sought, beginning, best_passage
+from lamina.ranking.passage import LONGEST_SEARCHED, Sought, beginning, best_passage
 
 LONGEST_SNIPPET: Final = 240
 MOST_NEEDLES: Final = 6
@@ -51,15 +52,26 @@ def snippet(body: str, needles: Needles, limit: int = LONGEST_SNIPPET, aside: Ca
     `needles` come with the ranking (`Ranked.needles`). Where none stands in the body, a passage of what `aside`
     gives is shown, and where none stands there, how the body begins.
     """
-    sought = [Sought((needle,), weight) for needle, weight in needles]
-    passage = best_passage(body, sought, limit - LEAD, MOST_SIGHTINGS)
-    if passage.position is None and needles:
+    position = _sighted(body, needles, limit)
+    if position is None and needles:
         other = aside()
-        passage = best_passage(other, sought, limit - LEAD, MOST_SIGHTINGS)
-        body = body if passage.position is None else other
-    start = 0 if passage.position is None else _passage_start(body, passage.position)
+        position = _sighted(other, needles, limit)
+        body = body if position is None else other
+    start = 0 if position is None else _passage_start(body, position)
     # Marks fall away in cleaning, hence more is cut out than is shown.
     return _cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —")
+
+
+def _sighted(text: str, needles: Needles, limit: int) -> int | None:
+    """Where the best passage begins; accents are folded away only where nothing is seen otherwise."""
+    sought = [Sought((needle,), weight) for needle, weight in needles]
+    position = best_passage(text, sought, limit - LEAD, MOST_SIGHTINGS).position
+    if position is None and needles and not text.isascii():
+        folded = fold(text[:LONGEST_SEARCHED])
+        # Where folding changes how long the text is, places in it are not those of the text.
+        if len(folded) == len(text[:LONGEST_SEARCHED]):
+            position = best_passage(folded, sought, limit - LEAD, MOST_SIGHTINGS).position
+    return position
 
 
 def plain(markdown: str) -> str:
