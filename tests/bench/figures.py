@@ -49,5 +49,5 @@ def show(lines: Iterable[Line]) -> list[Line]:
 
 
 def percentile(values: Sequence[float], share: float) -> float:
-    """The value that `share` (0 to 1) of the values do not pass, by nearest rank."""
+    """The value at place ⌊share · n⌋ of the n values in ascending order, counted from 0, at most the highest."""
     return sorted(values)[min(len(values) - 1, int(share * len(values)))]

@@ -1,4 +1,8 @@
-"""Ranking alone as a corpus grows, beside rank-bm25, bm25s and SQLite FTS5 on the same texts and queries."""
+"""Ranking alone as a corpus grows, beside rank-bm25, SQLite FTS5 and bm25s with its default backend, numpy.
+
+BM25 alone: bm25s splits texts and queries once, and all rank the same words, no English stop words, by Snowball stems.
+The others are timed from the text of a query to the first `TOP`. All: each query's best of the same rounds.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import bm25s
 import numpy as np
 import Stemmer
+from bm25s.stopwords import STOPWORDS_EN
 from rank_bm25 import BM25Okapi
 from tests.bench.enlarged import RARE_WORDS, Enlarged, enlarged
 from tests.bench.figures import Line, percentile
@@ -20,9 +25,7 @@ from tests.bench.figures import Line, percentile
 from lamina.corpus.document import Document
 from lamina.index.bm25 import add_up, best_places
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.terms import stem
 from lamina.ranking.order import SCORE_STEPS, rank
-from lamina.ranking.query import read
 
 SIZES = (600, 10_000, 100_000)
 # rank-bm25 keeps a dict a document; a hundred thousand of them need gigabytes and minutes.
@@ -31,8 +34,13 @@ TIMES_RANK_BM25 = 50.0
 MOST_MS_AT_100_000 = 20.0
 MOST_GROWTH = 3.0
 TOP = 25
+_ROUNDS = 3
+_STEMMER = Stemmer.Stemmer("english")
 
-Ask = Callable[[str], object]
+Tokens = list[str]
+AskText = Callable[[str], Any]
+AskTokens = Callable[[Tokens], Any]
+Q = TypeVar("Q")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,137 +60,150 @@ class Times:
         return percentile(self.calls, 0.95)
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Every engine at one size: three on words split already, then on the text of a query."""
+
+    lamina_alone: Times
+    bm25s_alone: Times
+    rank_bm25_alone: Times | None
+    lamina_again: Times
+    lamina_anew: Times
+    lamina_rare: Times
+    bm25s_whole: Times
+    fts5_whole: Times
+
+
 def growth(documents: Sequence[Document], queries: Sequence[str], sizes: Sequence[int] = SIZES) -> Iterator[Line]:
     """Every engine at every size; the bounds are the speed table's."""
+    telling = [query for query, tokens in zip(queries, split(queries), strict=True) if tokens]
     rare: dict[int, Times] = {}
     for size in sizes:
-        corpus = enlarged(documents, size)
-        part = f"Ranking alone at {size:,} documents, {len(queries)} queries"
-        first, again = _lamina(corpus, queries)
-        yield Line(part, "lamina p50, asked before", again.p50, "ms", most=_bound(size))
-        yield Line(part, "lamina p95, asked before", again.p95, "ms")
-        yield Line(part, "lamina p50, every word new and spelling corrected", first.p50, "ms", most=_bound(size))
-        yield Line(part, "lamina p95, every word new and spelling corrected", first.p95, "ms")
-        rare[size], _ = _lamina(corpus, RARE_WORDS)
-        yield Line(part, "lamina p50, a word in 5 documents", rare[size].p50, "ms")
-        alone = _bm25_alone(corpus, queries)
-        yield Line(part, "lamina p50, BM25 alone of words split already", alone.p50, "ms")
-        others = _others(corpus, queries, size)
-        for name, times in others.items():
-            yield Line(part, f"{name} p50", times.p50, "ms")
-            yield Line(part, f"{name} p95", times.p95, "ms")
-        if "rank-bm25 get_scores" in others:
-            bound = TIMES_RANK_BM25 if size == MOST_FOR_RANK_BM25 else None
-            scores = others["rank-bm25 get_scores"].p50
-            yield Line(part, "BM25 alone, times faster than rank-bm25 get_scores", scores / alone.p50, "×", least=bound)
-            ratio = scores / first.p50
-            yield Line(part, "every word new, times faster than rank-bm25 get_scores", ratio, "×", least=bound)
-        retrieve = others["bm25s retrieve, words split already"].p50
-        yield Line(part, "BM25 alone, times faster than bm25s retrieve", retrieve / alone.p50, "×", least=1.0)
-        both = others["bm25s tokenize and retrieve"].p50
-        yield Line(
-            part, "asked before, times faster than bm25s tokenize and retrieve", both / again.p50, "×", least=1.0
-        )
-        # Without a bound: bm25s corrects no spelling and looks up one term a word.
-        yield Line(part, "every word new, times faster than bm25s tokenize and retrieve", both / first.p50, "×")
-        del corpus
+        measured = _measured(enlarged(documents, size), telling, size)
+        rare[size] = measured.lamina_rare
+        yield from _lines(measured, size, f"Ranking alone at {size:,} documents, {len(telling)} queries")
         gc.collect()
     if 10_000 in rare and 100_000 in rare:
         ratio = rare[100_000].p50 / rare[10_000].p50
         yield Line("Growth", "a rare word at 100,000 against 10,000 documents", ratio, "×", most=MOST_GROWTH)
 
 
-def _bound(size: int) -> float | None:
-    return MOST_MS_AT_100_000 if size == 100_000 else None
+def split(texts: Sequence[str]) -> list[Tokens]:
+    """The words of each text as bm25s splits it: English stop words left out, Snowball stems."""
+    found: list[Tokens] = bm25s.tokenize(
+        list(texts), stopwords="en", stemmer=_STEMMER, return_ids=False, show_progress=False
+    )
+    return found
 
 
-def _lamina(corpus: Enlarged, queries: Sequence[str]) -> tuple[Times, Times]:
-    """The first `TOP` for each query: when nothing is remembered of its words, and at later times."""
+def _measured(corpus: Enlarged, queries: Sequence[str], size: int) -> Measured:
     scope = ScopePostings.of(corpus.postings)
+    ask = lamina(scope, corpus)
+
+    def ask_anew(query: str) -> object:
+        scope.memory.forget()
+        return ask(query)
+
+    asked = split(queries)
+    texts = split([f"{corpus.title(number)}\n{corpus.text(number)}" for number in range(size)])
+    small = size <= MOST_FOR_RANK_BM25
+    retrieve = bm25s_alone(texts)
+    return Measured(
+        lamina_alone=_timed(lamina_alone(scope), asked),
+        bm25s_alone=_timed(retrieve, asked),
+        rank_bm25_alone=_timed(BM25Okapi(texts).get_scores, asked) if small else None,
+        lamina_anew=_timed(ask_anew, queries),
+        lamina_again=_timed(ask, queries),
+        lamina_rare=_timed(ask_anew, RARE_WORDS),
+        bm25s_whole=_timed(lambda query: retrieve(*split([query])), queries),
+        fts5_whole=_timed(fts5(corpus, size), queries),
+    )
+
+
+def _lines(measured: Measured, size: int, part: str) -> Iterator[Line]:
+    most = MOST_MS_AT_100_000 if size == 100_000 else None
+    least = TIMES_RANK_BM25 if size == MOST_FOR_RANK_BM25 else None
+    again, anew, alone = measured.lamina_again.p50, measured.lamina_anew.p50, measured.lamina_alone.p50
+    yield Line(part, "lamina p50, asked before", again, "ms", most=most)
+    yield Line(part, "lamina p95, asked before", measured.lamina_again.p95, "ms")
+    yield Line(part, "lamina p50, every word new and spelling corrected", anew, "ms", most=most)
+    yield Line(part, "lamina p95, every word new and spelling corrected", measured.lamina_anew.p95, "ms")
+    yield Line(part, "lamina p50, a word in 5 documents", measured.lamina_rare.p50, "ms")
+    for name, times in (
+        ("lamina, BM25 alone", measured.lamina_alone),
+        ("bm25s retrieve, BM25 alone", measured.bm25s_alone),
+        ("rank-bm25 get_scores, BM25 alone", measured.rank_bm25_alone),
+        ("bm25s tokenize and retrieve", measured.bm25s_whole),
+        ("SQLite FTS5", measured.fts5_whole),
+    ):
+        if times is not None:
+            yield Line(part, f"{name} p50", times.p50, "ms")
+            yield Line(part, f"{name} p95", times.p95, "ms")
+    if measured.rank_bm25_alone is not None:
+        scores = measured.rank_bm25_alone.p50
+        yield Line(part, "BM25 alone, times faster than rank-bm25 get_scores", scores / alone, "×", least=least)
+        yield Line(part, "every word new, times faster than rank-bm25 get_scores", scores / anew, "×")
+    ratio = measured.bm25s_alone.p50 / alone
+    yield Line(part, "BM25 alone, times faster than bm25s retrieve", ratio, "×", least=1.0)
+    # Without a bound: the others remember no query, correct no spelling and look up one term a word.
+    whole = measured.bm25s_whole.p50
+    yield Line(part, "asked before, times faster than bm25s tokenize and retrieve", whole / again, "×")
+    yield Line(part, "every word new, times faster than bm25s tokenize and retrieve", whole / anew, "×")
+
+
+def lamina(scope: ScopePostings, corpus: Enlarged) -> AskText:
+    """The first `TOP` as a search ranks them."""
 
     def ask(query: str) -> object:
         hits = rank(scope, query, text_of=corpus.text)
         top = hits.best(TOP)
         return hits.found[top], hits.steps[top]
 
-    def ask_anew(query: str) -> object:
-        scope.memory.forget()
-        return ask(query)
-
-    ask(queries[0])
-    return _timed(ask_anew, queries), _timed(ask, queries)
+    return ask
 
 
-def _bm25_alone(corpus: Enlarged, queries: Sequence[str]) -> Times:
-    """The first `TOP` by what is the same in all of them: each word by its stem alone, nothing remembered."""
-    scope = ScopePostings.of(corpus.postings)
+def lamina_alone(scope: ScopePostings) -> AskTokens:
+    """The first `TOP` by the stems of words alone, nothing remembered."""
 
-    def retrieve(terms: list[str]) -> object:
-        rows = [scope.row(term) for term in terms]
+    def retrieve(tokens: Tokens) -> object:
+        rows = [scope.row(token) for token in tokens]
         found, scores = add_up([(row.documents, row.impacts, 1.0) for row in rows], scope.whole.count)
         top = best_places(np.rint(scores * SCORE_STEPS).astype(np.int64), TOP)
         return found[top], scores[top]
 
-    split = [[stem(word.whole) for word in read(query).words] for query in queries]
-    retrieve(split[0])
-    return _timed(retrieve, split)
+    return retrieve
 
 
-def _others(corpus: Enlarged, queries: Sequence[str], size: int) -> dict[str, Times]:
-    """The others; rank-bm25 and SQLite are given words that are split already, which Lamina does within its time."""
-    texts = [f"{corpus.title(number)}\n{corpus.text(number)}" for number in range(size)]
-    found: dict[str, Times] = {}
-    if size <= MOST_FOR_RANK_BM25:
-        engine = BM25Okapi([_tokens(text) for text in texts])
-        split = [_tokens(query) for query in queries]
-        # Slow enough for one time each.
-        found["rank-bm25 get_scores"] = _timed(engine.get_scores, split, rounds=1)
-        del engine
-    found.update(_bm25s(texts, queries))
-    found["SQLite FTS5"] = _fts5(corpus, texts, queries)
-    return found
-
-
-def _bm25s(texts: Sequence[str], queries: Sequence[str]) -> dict[str, Times]:
-    options: dict[str, Any] = {"stopwords": "en", "stemmer": Stemmer.Stemmer("english"), "show_progress": False}
+def bm25s_alone(texts: Sequence[Tokens]) -> AskTokens:
+    """The first `TOP` of bm25s."""
     engine = bm25s.BM25()
-    engine.index(bm25s.tokenize(list(texts), **options), show_progress=False)
+    engine.index(texts, show_progress=False)
     top = min(TOP, len(texts))
-
-    def split(query: str) -> list[list[str]]:
-        words: list[list[str]] = bm25s.tokenize([query], return_ids=False, **options)
-        return words
-
-    def retrieve(words: list[list[str]]) -> object:
-        return engine.retrieve(words, k=top, show_progress=False, n_threads=0)
-
-    telling = [query for query in queries if split(query)[0]]
-    return {
-        "bm25s retrieve, words split already": _timed(retrieve, [split(query) for query in telling]),
-        "bm25s tokenize and retrieve": _timed(lambda query: retrieve(split(query)), telling),
-    }
+    return lambda tokens: engine.retrieve([tokens], k=top, show_progress=False, n_threads=0)
 
 
-def _fts5(corpus: Enlarged, texts: Sequence[str], queries: Sequence[str]) -> Times:
+def fts5(corpus: Enlarged, size: int) -> AskText:
+    """The first `TOP` of SQLite FTS5 with the Porter tokeniser, the title counting five times; words joined by OR."""
     database = sqlite3.connect(":memory:")
     database.execute("CREATE VIRTUAL TABLE texts USING fts5(title, body, tokenize='porter')")
-    rows = ((number, corpus.title(number), text) for number, text in enumerate(texts))
+    rows = ((number, corpus.title(number), corpus.text(number)) for number in range(size))
     database.executemany("INSERT INTO texts(rowid, title, body) VALUES (?, ?, ?)", rows)
     statement = f"SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY bm25(texts, 5, 1), rowid LIMIT {TOP}"  # noqa: S608
-    asked = [" OR ".join(f'"{token}"' for token in _tokens(query)) for query in queries]
-    return _timed(lambda query: database.execute(statement, (query,)).fetchall(), [one for one in asked if one])
+    stop_words = frozenset(STOPWORDS_EN)
+
+    def ask(query: str) -> object:
+        words = [f'"{word}"' for word in re.findall(r"\w+", query.lower()) if word not in stop_words]
+        return database.execute(statement, (" OR ".join(words),)).fetchall()
+
+    return ask
 
 
-def _timed(ask: Callable[[Any], object], queries: Sequence[Any], rounds: int = 3) -> Times:
+def _timed(ask: Callable[[Q], object], queries: Sequence[Q]) -> Times:
     """Each query's best of some rounds, so that what else the machine does counts less."""
     best = np.full(len(queries), np.inf)
-    for _ in range(rounds):
+    for _ in range(_ROUNDS):
         for number, query in enumerate(queries):
             started = time.perf_counter()
             ask(query)
             best[number] = min(best[number], time.perf_counter() - started)
     return Times(tuple(float(one) for one in best * 1000))
-
-
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"\w+", text.lower())

@@ -9,10 +9,12 @@ import pytest
 from tests.bench.engines import ENGINES
 from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
 from tests.bench.figures import Line, percentile
+from tests.bench.growth import bm25s_alone, fts5, growth, lamina, lamina_alone, split
 from tests.corpora import page
 
 from lamina.corpus.document import parse
 from lamina.index.postings import Postings, term_counts
+from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import words
 
 BODY = (
@@ -68,3 +70,26 @@ def test_each_engine_finds_a_word_of_one_document(engine: str) -> None:
 def test_a_percentile_is_a_value_that_was_measured() -> None:
     assert percentile([4, 1, 3, 2], 0.5) == 3
     assert percentile([1], 0.95) == 1
+
+
+def test_what_is_timed_finds_the_same_documents() -> None:
+    corpus = enlarged(DOCUMENTS, 40)
+    scope = ScopePostings.of(corpus.postings)
+    query = f"Is it {RARE_WORDS[0]}?"
+    (tokens,) = split([query])
+    assert tokens == [RARE_WORDS[0]]
+    expected = {number for number in range(40) if RARE_WORDS[0] in corpus.text(number)}
+    texts = split([corpus.text(number) for number in range(40)])
+    documents, scores = bm25s_alone(texts)(tokens)
+    assert set(documents[scores > 0].tolist()) == expected
+    assert set(lamina_alone(scope)(tokens)[0].tolist()) == expected
+    assert set(lamina(scope, corpus)(query)[0].tolist()) == expected
+    assert {number for (number,) in fts5(corpus, 40)(query)} == expected
+
+
+def test_growth_times_every_engine_on_the_queries_that_tell_something() -> None:
+    lines = {line.what: line for line in growth(DOCUMENTS, ["another paragraph", "the", "quokkas"], [40])}
+    assert {line.part for line in lines.values()} == {"Ranking alone at 40 documents, 2 queries"}
+    assert all(line.value > 0 for line in lines.values())
+    bounded = [what for what, line in lines.items() if line.holds is not None]
+    assert bounded == ["BM25 alone, times faster than bm25s retrieve"]
