@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lamina.index.terms import LONGEST_TERM, analyse
+from lamina.index.terms import LONGEST_TERM, names, terms_of
+
+
+def analyse(text: str) -> list[str]:
+    """The index terms of a text in order, wholes before their parts, stems before their exact forms."""
+    return [term for name in names(text) for term in terms_of(name)]
 
 
 @pytest.mark.parametrize(

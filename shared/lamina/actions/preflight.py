@@ -23,7 +23,7 @@ from lamina.contract.request import Grouping, RankedRequest
 from lamina.governance.floor import lowest, read_required
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
 from lamina.index.snapshot import Snapshot
-from lamina.ranking.match import has_evidence
+from lamina.ranking.match import weak_or_better
 from lamina.ranking.order import Ranked, rank
 from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
@@ -109,7 +109,7 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
 
 def _constraints(snapshot: Snapshot, ranked: Ranked, scope: Scope, grouping: Grouping, done: int | None) -> list[int]:
     """The best-matching constraint documents that hold real evidence for the task."""
-    known = has_evidence(ranked.coverage)
+    known = weak_or_better(ranked.coverage)
     every = np.ones(len(ranked.found), dtype=np.bool_)
     order = ranked.best(len(known), known, first_of(grouping, ranked, scope, every))
     numbers = ranked.found[order].tolist()

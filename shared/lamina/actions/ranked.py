@@ -15,7 +15,7 @@ from lamina.contract.filters import Filters
 from lamina.contract.request import GroupedRequest, Grouping
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.grouping import standing_first
-from lamina.ranking.match import has_evidence
+from lamina.ranking.match import near_best_rival, weak_or_better
 from lamina.ranking.order import Ranked, rank
 from lamina.ranking.scope import Scope
 from lamina.ranking.slice import check_values, passing
@@ -106,10 +106,10 @@ def first_of(grouping: Grouping, ranked: Ranked, scope: Scope, pool: NDArray[np.
     """
     of_overlay = scope.overlay[ranked.found]
 
-    def known() -> NDArray[np.bool_]:
-        return has_evidence(ranked.coverage, ranked.scores, pool & ~of_overlay)
+    def leading() -> NDArray[np.bool_]:
+        return weak_or_better(ranked.coverage) & near_best_rival(ranked.scores, pool & ~of_overlay)
 
-    return standing_first(grouping, of_overlay, known)
+    return standing_first(grouping, of_overlay, leading)
 
 
 def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 SATURATION: Final = 1.8
-"""k1: how soon further occurrences of a term stop counting. Chosen by `make bench`, see docs/ranking.md."""
+"""k1: how soon further occurrences of a term stop counting. Chosen by cross-validation, see docs/ranking.md."""
 LENGTH_NORMALISATION: Final = 0.75
 """b: how much a long document must repeat a term to count the same, 0 to 1."""
 _BLOCKS_EACH: Final = 4

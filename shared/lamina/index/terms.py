@@ -73,21 +73,13 @@ class Word:
     parts: tuple[str, ...] = ()
 
 
-def analyse(text: str) -> list[str]:
-    """The index terms of a text in order, wholes before their parts, stems before their exact forms.
-
-    Any string is safe; the cost is linear in its length.
-    """
-    return [term for name in names(text) for term in terms_of(name)]
-
-
 def words(text: str) -> list[Word]:
-    """The words of a text in order, each with the names of its parts."""
+    """The words of a text in order, each with the names of its parts. Any string is safe, the cost linear."""
     return [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
 
 
 def names(text: str) -> Iterator[str]:
-    """The names of the words of a text in order, wholes before their parts."""
+    """The names of the words of a text in order, wholes before their parts. Any string is safe, the cost linear."""
     # A long run is not remembered: it will hardly come again, and the memo would hold it.
     return chain.from_iterable(
         [_names(chunk) if len(chunk) <= LONGEST_TERM else _names.__wrapped__(chunk) for chunk in _CHUNK.findall(text)]

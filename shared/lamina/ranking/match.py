@@ -30,7 +30,7 @@ RIVAL_SHARE: Final = 0.9
 class Match:
     """`coverage` is the share, 0 to 1, of the query's IDF weight that the best hit holds; `signal` asks more of it.
 
-    `unmatched_terms` are the words of the query, as written, that occur nowhere in the scope.
+    `unmatched_terms` are the words of the query, as written, of which the scope holds nothing, nor a stand-in.
     """
 
     signal: Signal
@@ -69,18 +69,14 @@ def _together(best: int, evidence: Sequence[Evidence], shares: Sequence[float], 
     return in_head + passage.weight + unseen
 
 
-def has_evidence(
-    coverage: NDArray[np.float64],
-    scores: NDArray[np.float64] | None = None,
-    rivals: NDArray[np.bool_] | None = None,
-) -> NDArray[np.bool_]:
-    """Which hits are at least a weak match by themselves; all arrays have an entry a hit.
+def weak_or_better(coverage: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which hits are at least a weak match by themselves."""
+    return coverage >= WEAK_COVERAGE
 
-    With `scores` and `rivals` (the hits of the other source) a hit must also come near the best rival: words
-    that both sources share prove nothing where the other source says much more.
+
+def near_best_rival(scores: NDArray[np.float64], rivals: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which hits come near the best of the `rivals`, the hits of the other source; an entry a hit.
+
+    Words that both sources share prove nothing where the other source says much more.
     """
-    known = coverage >= WEAK_COVERAGE
-    if scores is None or rivals is None:
-        return known
-    best_rival = float(scores[rivals].max(initial=0.0))
-    return known & (scores >= RIVAL_SHARE * best_rival)
+    return scores >= RIVAL_SHARE * float(scores[rivals].max(initial=0.0))
