@@ -38,7 +38,7 @@ def lamina(documents: Sequence[Document]) -> Search:
 
 def rank_bm25(documents: Sequence[Document]) -> Search:
     """rank-bm25's Okapi over lower-case words."""
-    engine = BM25Okapi([_tokens(_text(document)) for document in documents])
+    engine = BM25Okapi([_tokens(searched(document)) for document in documents])
     return lambda query: _positive(np.asarray(engine.get_scores(_tokens(query))))
 
 
@@ -47,7 +47,7 @@ def bm25s_stemmed(documents: Sequence[Document]) -> Search:
     stemmer = Stemmer.Stemmer("english")
     options: dict[str, Any] = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
     engine = bm25s.BM25()
-    engine.index(bm25s.tokenize([_text(document) for document in documents], **options), show_progress=False)
+    engine.index(bm25s.tokenize([searched(document) for document in documents], **options), show_progress=False)
 
     def search(query: str) -> list[int]:
         tokens = bm25s.tokenize([query], return_ids=False, **options)[0]
@@ -81,7 +81,7 @@ def tantivy_stemmed(documents: Sequence[Document]) -> Search:
     index = tantivy.Index(schema.build())
     writer = index.writer(num_threads=1)
     for number, document in enumerate(documents):
-        writer.add_document(tantivy.Document(number=number, text=_text(document)))
+        writer.add_document(tantivy.Document(number=number, text=searched(document)))
     writer.commit()
     index.reload()
     searcher = index.searcher()
@@ -102,7 +102,8 @@ ENGINES: dict[str, Callable[[Sequence[Document]], Search]] = {
 }
 
 
-def _text(document: Document) -> str:
+def searched(document: Document) -> str:
+    """What the engines without fields search of a document."""
     return "\n".join(
         [document.title, document.path, " ".join(document.tags), searched_frontmatter(document), document.body]
     )

@@ -60,7 +60,7 @@ def main(function: str, queries: list[str], times: int) -> dict[str, Any]:
         "processor": processor,
         "warm": warm,
         "warm_processor": warm_processor,
-        "memory": _most_memory(),
+        "memory": most_memory(),
     }
 
 
@@ -70,7 +70,7 @@ def _answer(handler: Any, function: str, query: str) -> dict[str, Any]:
     return answered
 
 
-def _most_memory() -> float:
+def most_memory() -> float:
     """The most memory in MB that the process held since it began; getrusage would count its parent's."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024

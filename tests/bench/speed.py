@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from tests.bench.cold_start import cold_starts, warm_calls
+from tests.bench.engines import searched
 from tests.bench.figures import LOAD_MB_A_SECOND, Line, show
 from tests.bench.growth import SIZES, growth
+from tests.bench.indexes import Text, indexes
 from tests.bench.large import large
 from tests.bench.provenance import checksum
 from tests.bench.workloads import workloads
@@ -115,6 +117,8 @@ def speed(scratch: Path, pythons: Sequence[str], sizes: Sequence[int] = SIZES) -
         yield from warm_calls(deployed.data, sys.executable, corpus.queries, scratch)
         yield from workloads(deployed)
         documents = corpus.documents()
+        texts = [Text(f.path, f.content, searched(d)) for f, d in zip(corpus.files, documents, strict=True)]
+        yield from indexes(texts, corpus.queries[0], scratch / "indexes")
         yield from growth(documents, corpus.queries, sizes)
         if max(sizes) >= 100_000:
             yield from large(documents, corpus.queries, scratch)

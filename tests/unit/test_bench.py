@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +14,9 @@ from tests.bench.engines import ENGINES
 from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
 from tests.bench.figures import Line, percentile
 from tests.bench.growth import bm25s_alone, fts5, growth, lamina, lamina_alone, split
-from tests.corpora import page
+from tests.bench.indexes import ENGINES as INDEXES
+from tests.bench.indexes import Text
+from tests.corpora import CHECKOUT, page
 
 from lamina.corpus.document import parse
 from lamina.index.postings import Postings, term_counts
@@ -65,6 +71,18 @@ def test_each_engine_finds_a_word_of_one_document(engine: str) -> None:
     search = ENGINES[engine]([parse(f"{n}.md", page(f"Note {n}", text).encode()) for n, text in enumerate(texts)])
     assert list(search("kettle")) == [1]
     assert list(search("?! ...")) == []
+
+
+@pytest.mark.parametrize("engine", INDEXES)
+def test_an_index_of_each_engine_is_opened_and_asked_in_a_fresh_process(engine: str, tmp_path: Path) -> None:
+    contents = [page(f"Note {n}", "a kettle" if n == 7 else "rain on the roof") for n in range(30)]
+    texts = [Text(f"{n:02}.md", content.encode(), content) for n, content in enumerate(contents)]
+    INDEXES[engine].write(texts, tmp_path)
+    command = [sys.executable, "-m", "tests.bench.indexes", engine, str(tmp_path), "kettle"]
+    figures = json.loads(subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout)
+    assert figures["total"] == pytest.approx(figures["import"] + figures["open"] + figures["answer"])
+    assert figures["memory"] > 1
+    assert INDEXES[engine].read(tmp_path)("kettle")[0] == 7
 
 
 def test_a_percentile_is_a_value_that_was_measured() -> None:
