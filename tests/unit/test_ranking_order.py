@@ -115,6 +115,8 @@ def test_a_word_that_occurs_is_not_corrected() -> None:
         ("Schluessel", "Die Schlüssel liegen im Kasten."),
         ("Schlüssel", "Die Schluessel liegen im Kasten."),
         ("leaf", "Brown leaves fall."),
+        ("Oel", "Öl-Preis und `mein-Bär-feld`"),
+        ("Baer-Feld", "siehe docs/Bär-Feld.md"),
         ("indices", "An index of terms."),
     ],
 )
@@ -149,6 +151,19 @@ def test_an_unfinished_word_stands_for_the_most_frequent_that_begin_so() -> None
     assert found("con", rare, "context", "A context.", prefix=True) == [0, 1, 2]
 
 
+@pytest.mark.parametrize(
+    ("query", "text"),
+    [
+        ("EC660", "The EC 660."),
+        ("EC-66", "The EC660."),
+        ("submit-typ", "Submit a typeset."),
+        ("Übu", "Uebung."),
+    ],
+)
+def test_an_unfinished_word_is_found_by_its_parts(query: str, text: str) -> None:
+    assert 1 in found(query, FONTS, text, prefix=True)
+
+
 def test_a_word_counts_once_where_its_stem_and_its_form_begin_so() -> None:
     plural, singular = ranked("polic", documents("policies x", "polici x"), prefix=True).scores.tolist()
     assert plural == singular
@@ -181,8 +196,22 @@ def test_a_quoted_phrase_is_found_as_it_is_written(phrase: str) -> None:
     assert found(f'"{phrase}"', MARGINS, text) == [1]
 
 
-def test_a_quoted_phrase_may_spell_its_umlauts_out() -> None:
-    assert found('"Schluessel im Kasten"', "Ein Kasten, ein Schlüssel.", "Der Schlüssel im Kasten.") == [1]
+@pytest.mark.parametrize("phrase", ["LaminaのAPI", "れ、利用", "ค้นหาและ", "นหาและ", "어문"])
+def test_a_quoted_phrase_begins_and_ends_anywhere_in_a_script_without_spaces(phrase: str) -> None:
+    apart = "APIのLamina、利用れ 어 문 และหาค้น"
+    assert found(f'"{phrase}"', apart, "これはLaminaのAPI。作り直され、利用者 ค้นหาและใช้ 한국어문서를") == [1]
+
+
+def test_a_quoted_phrase_may_spell_its_umlauts_either_way() -> None:
+    texts = ("Der Schlüssel im Kasten.", "Der Schluessel im Kasten.", "Ein Kasten, ein Schlüssel.", "Der Schlussel im")
+    assert sorted(found('"Schluessel im"', *texts)) == [0, 1]
+    assert sorted(found('"Schlüssel im"', *texts)) == [0, 1, 3]
+    assert found('"the poet"', "A poet wrote; the pot broke.") == []
+
+
+def test_a_quotation_of_more_words_than_a_search_has_is_prose() -> None:
+    assert found('"' + "font-" * 16 + 'widest"', FONTS, MARGINS) != []
+    assert found('"' + "font-" * 14 + 'widest"', FONTS, MARGINS) == []
 
 
 def test_a_single_quoted_word_is_emphasis() -> None:

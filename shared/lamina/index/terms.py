@@ -42,10 +42,15 @@ _CHUNK: Final = re.compile(
     rf"|{_LETTERS}(?:(?:[-.@'’]|[/:]{{1,3}}|,(?=\d{{3}})){_LETTERS})*"
 )
 _UNSPACED_RUN: Final = re.compile(rf"[{_UNSPACED}]+")
+SPACED_LETTER: Final = rf"[^\W{_UNSPACED}]"
+"""A letter, figure or underscore of a script in which words begin and end."""
+PHRASE_WORD: Final = re.compile(rf"[\w{_UNSPACED}]+")
+"""A word of a phrase; in scripts without spaces marks that are no \\w stand inside it."""
 _SYMBOL: Final = re.compile(rf"[{_EMOJI}]|[A-Za-z](?:\+\+|#)")
 _DROPPED_MARKS: Final = re.compile(
     "[\u00ad\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670\u200b-\u200d\ufeff]"
 )
+_UMLAUT: Final = re.compile("[äöüÄÖÜ\u0308]")
 _UMLAUTS: Final = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue"})
 _SEGMENTS: Final = re.compile(r"[/:@]+")
 _EXTENSION: Final = re.compile(r"(?<=..)\.([A-Za-z][A-Za-z0-9]{0,4})$")
@@ -114,9 +119,14 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", decomposed)
 
 
-def unspaced(text: str) -> bool:
-    """Whether a text is two or more characters of a script without spaces, which are words in a row."""
-    return len(text) > 1 and _UNSPACED_RUN.fullmatch(text) is not None
+def unspaced(character: str) -> bool:
+    """Whether a character is of a script that is written without spaces."""
+    return _UNSPACED_RUN.match(character) is not None
+
+
+def umlauts_spelled_out(text: str) -> str:
+    """Text with its umlauts in two letters, as German is written where there are none: Schluessel."""
+    return unicodedata.normalize("NFC", text).translate(_UMLAUTS) if _UMLAUT.search(text) else text
 
 
 def _words_of(chunk: str) -> tuple[Word, ...]:
@@ -140,25 +150,22 @@ def _read(chunk: str) -> tuple[Word, ...]:
         return _pairs(fold(chunk))
     if _SYMBOL.fullmatch(chunk):
         return (Word(chunk, chunk.lower()),)
-    segments = [segment for segment in _SEGMENTS.split(fold(chunk)) if segment.strip("-_.'’,")]
+    segments = _segments(fold(chunk))
     found = [name for segment in segments for name in _segment_names(segment)]
     if not found:
         return ()
-    if len(found) == 1:
-        return (Word(chunk, found[0], _spelled_out(chunk)),)
+    if (spelled := umlauts_spelled_out(chunk)) is not chunk:
+        # Folding makes `schlussel` of Schlüssel, which others write Schluessel.
+        others = [name for segment in _segments(fold(spelled)) for name in _segment_names(segment)]
+        found += [name for name in others if name not in found]
     if len(segments) == 1:
         return (Word(chunk, found[0], tuple(found[1:])),)
     path = "/".join(segment.lower() for segment in segments)[:LONGEST_TERM]
     return (Word(chunk, path, tuple(found)),)
 
 
-def _spelled_out(chunk: str) -> tuple[str, ...]:
-    """The other spelling of a German word: `schluessel` of Schlüssel, which folding makes `schlussel`."""
-    if chunk.isascii():
-        return ()
-    composed = unicodedata.normalize("NFC", chunk)
-    spelled = composed.translate(_UMLAUTS)
-    return () if spelled == composed else (_name(fold(spelled)),)
+def _segments(folded: str) -> list[str]:
+    return [segment for segment in _SEGMENTS.split(folded) if segment.strip("-_.'’,")]
 
 
 def _segment_names(segment: str) -> list[str]:

@@ -194,19 +194,24 @@ def _synonyms(leaf: Leaf, scope: ScopePostings) -> tuple[Leaf, ...]:
 
 
 def completed(evidence: Evidence, scope: ScopePostings) -> Evidence:
-    """The evidence of an unfinished word, read as the beginning of the most frequent terms that start so."""
-    start = evidence.word.whole
+    """The evidence of an unfinished word: it and its last part stand for the most frequent terms that begin so."""
+    whole = _completion(evidence.whole, scope)
+    return Evidence(evidence.word, whole, (*evidence.parts[:-1], *(_completion(p, scope) for p in evidence.parts[-1:])))
+
+
+def _completion(unfinished: Leaf, scope: ScopePostings) -> Leaf:
+    start = unfinished.name
     terms = scope.beginning(start, MOST_COMPLETIONS)
     forms = scope.beginning(FORM_MARK + start, MOST_COMPLETIONS)
     # The stem of the others is among the terms and stands for them.
     terms += [form for form in forms if not stem(form.removeprefix(FORM_MARK)).startswith(start)]
     if not terms:
-        return evidence
+        return unfinished
     rows = [
         (scope.joint_row(terms), 1 + FORM_WEIGHT),
         (scope.joint_row([HEAD_MARK + term for term in terms], in_head=True), (1 + FORM_WEIGHT) * HEAD_WEIGHT),
     ]
-    return Evidence(evidence.word, _of_rows(start, rows), ())
+    return _of_rows(start, rows)
 
 
 def corrected(evidence: Evidence, scope: ScopePostings) -> Evidence:

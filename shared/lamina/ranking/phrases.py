@@ -10,16 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.postings import Postings
-from lamina.index.terms import fold, unspaced
+from lamina.index.terms import SPACED_LETTER, fold, umlauts_spelled_out, unspaced
 from lamina.ranking.query import Phrase
 
 MOST_TEXTS_READ: Final = 1_000
 """Documents whose text is checked for one query, best first; those after them are left out."""
 MOST_CHARACTERS_READ: Final = 8_000_000
 """Characters of all these texts together; the documents after them are left out as well."""
+_WORDS_READ_AT_ONCE: Final = 4
+"""Words of a phrase above which fewer characters are read."""
 LONGEST_READ: Final = 1_000_000
 """Characters of one text that are looked through."""
-_MAYBE_UMLAUT: Final = re.compile("([aou])e")
 
 
 def holding(
@@ -34,24 +35,30 @@ def holding(
         number = postings.numbers.get(term)
         holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
-    patterns = [_pattern(phrase.words) for phrase in phrases]
+    patterns = [re.compile("|".join(map(_pattern, phrase.spellings))) for phrase in phrases]
+    # A text in which the words of a phrase repeat is looked through once for each of them.
+    most_words = max(len(words) for phrase in phrases for words in phrase.spellings)
+    left = MOST_CHARACTERS_READ * _WORDS_READ_AT_ONCE // max(most_words, _WORDS_READ_AT_ONCE)
     held = []
-    left = MOST_CHARACTERS_READ
     for place in np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist():
-        # One character may be folded to eighteen.
-        text = fold(text_of(int(documents[place]))[:LONGEST_READ])[:LONGEST_READ].casefold()
-        left -= len(text)
+        texts = _readings(text_of(int(documents[place]))[:LONGEST_READ])
+        left -= sum(map(len, texts))
         if left < 0:
             break
-        if all(pattern.search(text) for pattern in patterns):
+        if all(any(pattern.search(text) for text in texts) for pattern in patterns):
             held.append(place)
     return np.array(held, dtype=np.int64)
 
 
-def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
+def _readings(text: str) -> list[str]:
+    """A text as it is compared: folded, and where it has umlauts once more with these in two letters."""
+    spelled = umlauts_spelled_out(text)
+    # One character may be folded to eighteen.
+    return [fold(one)[:LONGEST_READ].casefold() for one in ([text] if spelled is text else [text, spelled])]
+
+
+def _pattern(words: tuple[str, ...]) -> str:
     """The words of a phrase one after another. Where a script has no spaces, no word begins or ends."""
-    start = "" if unspaced(words[0]) else r"(?<!\w)"
-    end = "" if unspaced(words[-1]) else r"(?!\w)"
-    # An e after a, o or u may stand for an umlaut, which folding has left without one.
-    spelled = (_MAYBE_UMLAUT.sub(r"\1e?", re.escape(word)) for word in words)
-    return re.compile(start + r"[\W_]{1,8}".join(spelled) + end)
+    start = "" if unspaced(words[0][0]) else f"(?<!{SPACED_LETTER})"
+    end = "" if unspaced(words[-1][-1]) else f"(?!{SPACED_LETTER})"
+    return start + r"[\W_]{1,8}".join(map(re.escape, words)) + end

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
-from lamina.index.terms import Word, fold, sequence, stem, unspaced, words
+from lamina.index.terms import PHRASE_WORD, Word, fold, sequence, stem, umlauts_spelled_out, unspaced, words
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
@@ -23,7 +23,6 @@ COMMON_WORD_WEIGHT: Final = 0.4
 """What a word of every subject counts, by what its rarity says."""
 
 _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”„«»]')
-_PHRASE_WORD: Final = re.compile(r"\w+")
 
 
 class QueryWord(NamedTuple):
@@ -40,9 +39,9 @@ class QueryWord(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A quoted phrase: its words as they are compared, and the terms that a document must hold to hold it."""
+    """A quoted phrase: its words as they are compared, in one or two spellings, and terms that its holders hold."""
 
-    words: tuple[str, ...]
+    spellings: tuple[tuple[str, ...], ...]
     terms: frozenset[str]
 
 
@@ -85,18 +84,26 @@ def _query_word(word: Word, times: int) -> QueryWord:
 
 def phrase_words(text: str) -> tuple[str, ...]:
     """The words of a quoted phrase as they are compared: folded, lower case, punctuation aside."""
-    return tuple(_PHRASE_WORD.findall(fold(text).casefold()))
+    return tuple(PHRASE_WORD.findall(fold(text).casefold()))
 
 
 def _phrases(text: str) -> tuple[Phrase, ...]:
-    phrases = (_phrase(match.group(1)) for match in _QUOTED.finditer(text))
-    # One quoted word is emphasis, as in: what "complete" means.
-    several = (phrase for phrase in phrases if len(phrase.words) > 1 or any(map(unspaced, phrase.words)))
-    return tuple(dict.fromkeys(several))[:MOST_PHRASES]
+    quoted = (match.group(1) for match in _QUOTED.finditer(text))
+    return tuple(dict.fromkeys(_phrase(one) for one in quoted if _is_phrase(phrase_words(one))))[:MOST_PHRASES]
+
+
+def _is_phrase(quoted: Sequence[str]) -> bool:
+    """One quoted word is emphasis, as in: what "complete" means. More than a search has are prose."""
+    if len(quoted) == 1:
+        return len(quoted[0]) > 1 and any(map(unspaced, quoted[0]))
+    return 1 < len(quoted) <= LONGEST_SEARCH
 
 
 def _phrase(quoted: str) -> Phrase:
-    return Phrase(phrase_words(quoted), frozenset(map(stem, sequence(words(quoted)))))
+    spellings = dict.fromkeys((phrase_words(quoted), phrase_words(umlauts_spelled_out(quoted))))
+    # A word with an umlaut has two spellings, of which a document may hold either.
+    plain = [word for word in words(quoted) if umlauts_spelled_out(word.surface) is word.surface]
+    return Phrase(tuple(spellings), frozenset(map(stem, sequence(plain))))
 
 
 def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:

@@ -38,7 +38,7 @@ def needles_of(evidence: Sequence[Evidence]) -> Needles:
     for each in evidence:
         if each.parts or not each.word.surface.isascii():
             weights[each.word.surface.casefold()] = each.weight
-        for leaf in each.parts or (each.whole,):
+        for leaf in (each.whole, *each.parts):
             weights.setdefault(beginning(leaf.name), leaf.idf * each.word.telling)
         for synonym in each.synonyms:
             weights.setdefault(beginning(synonym.name), synonym.idf / 4)
