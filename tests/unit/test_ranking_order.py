@@ -131,6 +131,10 @@ def test_of_too_many_words_alike_those_nearest_in_length_are_compared(monkeypatc
     assert found("bcdfghbcfd", "bcdfghbd", "bcdfghbcdf", "bcdfghbcdfgh") == [1]
 
 
+def test_words_of_other_scripts_use_up_no_corrections() -> None:
+    assert ranked("排版系统很好漂亮文档 resoluton", documents(FONTS, "The resolution.")).in_order.tolist() == [1]
+
+
 def test_words_run_together_are_taken_apart() -> None:
     assert found("lineheight", "# Spacing\n\nThe line has a height.", MARGINS) == [0]
 

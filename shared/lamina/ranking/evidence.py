@@ -82,8 +82,11 @@ class Evidence(NamedTuple):
 
     @property
     def unknown(self) -> int:
-        """How many names occur nowhere: the whole and parts, unless the whole is found or all its parts are."""
-        if self.whole.found:
+        """How many names occur nowhere: the whole and parts, unless the whole is found or all its parts are.
+
+        Names in other letters than a to z are not counted, as nothing is near them.
+        """
+        if self.whole.found or not self.whole.name.isascii():
             return 0
         missing = sum(not part.found for part in self.parts)
         return 0 if self.parts and not missing else 1 + missing
