@@ -9,9 +9,9 @@ from typing import Any
 
 import bm25s
 import numpy as np
-import Stemmer
 import tantivy
 from rank_bm25 import BM25Okapi
+from tests.bench.bm25s_words import bm25s_words
 
 from lamina.corpus.document import Document
 from lamina.index.fields import searched_frontmatter
@@ -44,13 +44,11 @@ def rank_bm25(documents: Sequence[Document]) -> Search:
 
 def bm25s_stemmed(documents: Sequence[Document]) -> Search:
     """bm25s with its English stop words and Snowball stems."""
-    stemmer = Stemmer.Stemmer("english")
-    options: dict[str, Any] = {"stopwords": "en", "stemmer": stemmer, "show_progress": False}
     engine = bm25s.BM25()
-    engine.index(bm25s.tokenize([searched(document) for document in documents], **options), show_progress=False)
+    engine.index(bm25s_words([searched(document) for document in documents]), show_progress=False)
 
     def search(query: str) -> list[int]:
-        tokens = bm25s.tokenize([query], return_ids=False, **options)[0]
+        (tokens,) = bm25s_words([query])
         return _positive(engine.get_scores(tokens)) if tokens else []
 
     return search

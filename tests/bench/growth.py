@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 
 import bm25s
 import numpy as np
-import Stemmer
 from bm25s.stopwords import STOPWORDS_EN
 from rank_bm25 import BM25Okapi
+from tests.bench.bm25s_words import bm25s_words
 from tests.bench.enlarged import RARE_WORDS, Enlarged, enlarged
 from tests.bench.figures import Line, percentile
 
@@ -35,7 +35,6 @@ MOST_MS_AT_100_000 = 20.0
 MOST_GROWTH = 3.0
 TOP = 25
 _ROUNDS = 3
-_STEMMER = Stemmer.Stemmer("english")
 
 Tokens = list[str]
 AskText = Callable[[str], Any]
@@ -76,7 +75,7 @@ class Measured:
 
 def growth(documents: Sequence[Document], queries: Sequence[str], sizes: Sequence[int] = SIZES) -> Iterator[Line]:
     """Every engine at every size; the bounds are the speed table's."""
-    telling = [query for query, tokens in zip(queries, split(queries), strict=True) if tokens]
+    telling = [query for query, tokens in zip(queries, bm25s_words(queries), strict=True) if tokens]
     rare: dict[int, Times] = {}
     for size in sizes:
         measured = _measured(enlarged(documents, size), telling, size)
@@ -88,14 +87,6 @@ def growth(documents: Sequence[Document], queries: Sequence[str], sizes: Sequenc
         yield Line("Growth", "a rare word at 100,000 against 10,000 documents", ratio, "×", most=MOST_GROWTH)
 
 
-def split(texts: Sequence[str]) -> list[Tokens]:
-    """The words of each text as bm25s splits it: English stop words left out, Snowball stems."""
-    found: list[Tokens] = bm25s.tokenize(
-        list(texts), stopwords="en", stemmer=_STEMMER, return_ids=False, show_progress=False
-    )
-    return found
-
-
 def _measured(corpus: Enlarged, queries: Sequence[str], size: int) -> Measured:
     scope = ScopePostings.of(corpus.postings)
     ask = lamina(scope, corpus)
@@ -104,8 +95,8 @@ def _measured(corpus: Enlarged, queries: Sequence[str], size: int) -> Measured:
         scope.memory.forget()
         return ask(query)
 
-    asked = split(queries)
-    texts = split([f"{corpus.title(number)}\n{corpus.text(number)}" for number in range(size)])
+    asked = bm25s_words(queries)
+    texts = bm25s_words([f"{corpus.title(number)}\n{corpus.text(number)}" for number in range(size)])
     small = size <= MOST_FOR_RANK_BM25
     retrieve = bm25s_alone(texts)
     return Measured(
@@ -115,7 +106,7 @@ def _measured(corpus: Enlarged, queries: Sequence[str], size: int) -> Measured:
         lamina_anew=_timed(ask_anew, queries),
         lamina_again=_timed(ask, queries),
         lamina_rare=_timed(ask_anew, RARE_WORDS),
-        bm25s_whole=_timed(lambda query: retrieve(*split([query])), queries),
+        bm25s_whole=_timed(lambda query: retrieve(*bm25s_words([query])), queries),
         fts5_whole=_timed(fts5(corpus, size), queries),
     )
 

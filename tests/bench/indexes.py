@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tests.bench.figures import Line
 from tests.bench.served import most_memory
@@ -131,34 +130,26 @@ def _read_rank_bm25(folder: Path) -> Ask:
 
 
 def _load_bm25s() -> object:
-    import bm25s
-    import Stemmer
+    from tests.bench import bm25s_words
 
-    return bm25s, Stemmer
-
-
-def _bm25s_words(texts: Sequence[str]) -> list[list[str]]:
-    import bm25s
-    import Stemmer
-
-    options: dict[str, Any] = {"stopwords": "en", "stemmer": Stemmer.Stemmer("english"), "show_progress": False}
-    found: list[list[str]] = bm25s.tokenize(list(texts), return_ids=False, **options)
-    return found
+    return bm25s_words
 
 
 def _write_bm25s(texts: Sequence[Text], folder: Path) -> None:
     import bm25s
+    from tests.bench.bm25s_words import bm25s_words
 
     engine = bm25s.BM25()
-    engine.index(_bm25s_words([text.words for text in texts]), show_progress=False)
+    engine.index(bm25s_words([text.words for text in texts]), show_progress=False)
     engine.save(str(folder), show_progress=False)
 
 
 def _read_bm25s(folder: Path) -> Ask:
     import bm25s
+    from tests.bench.bm25s_words import bm25s_words
 
     engine = bm25s.BM25.load(str(folder), show_progress=False)
-    return lambda query: engine.retrieve(_bm25s_words([query]), k=TOP, show_progress=False, n_threads=0)[0][0].tolist()
+    return lambda query: engine.retrieve(bm25s_words([query]), k=TOP, show_progress=False, n_threads=0)[0][0].tolist()
 
 
 def _write_fts5(texts: Sequence[Text], folder: Path) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lamina.contract.ids import without_suffix
-from lamina.corpus.document import Document
+from lamina.corpus.document import Document, parse
 
 Rank = Callable[[str], Sequence[int]]
 
@@ -55,6 +55,12 @@ def quality(ranking: Sequence[int], judged: Judged) -> Quality:
         grades[:5].count(best) / min(5, list(judged.grades.values()).count(best)),
         float(first == 0),
     )
+
+
+def documents_in(root: Path) -> list[Document]:
+    """Every Markdown file below a folder, by path."""
+    files = sorted(path for path in root.rglob("*.md") if path.is_file())
+    return [parse(path.relative_to(root).as_posix(), path.read_bytes()) for path in files]
 
 
 def evaluation_sets(path: Path, baseline: Sequence[Document], overlay: Sequence[Document]) -> list[QuerySet]:

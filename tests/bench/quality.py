@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from tests.bench.collections import FORMS, read_collection
 from tests.bench.engines import ENGINES, Search
 from tests.bench.figures import Line, show
-from tests.bench.judged import Quality, QuerySet, described, evaluation_sets, linked, quality, titled
+from tests.bench.judged import Quality, QuerySet, described, documents_in, evaluation_sets, linked, quality, titled
 from tests.corpora import SAMPLES
 
-from lamina.corpus.document import Document, parse
+from lamina.corpus.document import Document
 from lamina.index import bm25
 from lamina.ranking import evidence, query
 
@@ -64,7 +64,7 @@ def query_sets(collections: Sequence[Path]) -> list[QuerySet]:
         sets = evaluation_sets(SHARED / "eval" / "queries.jsonl", baseline, overlay)
         sets += [described(every), titled(every), linked(every)]
     else:
-        baseline, overlay = (_documents(SAMPLES / name) for name in ("handbook", "gauge-firmware"))
+        baseline, overlay = (documents_in(SAMPLES / name) for name in ("handbook", "gauge-firmware"))
         sets = evaluation_sets(SAMPLES / "questions.jsonl", baseline, overlay)
     for folder in collections:
         one = read_collection(folder)
@@ -78,7 +78,9 @@ def measured(sets: Sequence[QuerySet], engine: str) -> dict[str, list[Quality]]:
     figures: dict[str, list[Quality]] = {}
     searches: dict[int, Search] = {}
     for one in sets:
-        search = searches.setdefault(id(one.documents), ENGINES[engine](one.documents))
+        if id(one.documents) not in searches:
+            searches[id(one.documents)] = ENGINES[engine](one.documents)
+        search = searches[id(one.documents)]
         for judged in one.queries:
             ranking = search(judged.text)
             first = [n for n in ranking if n < one.overlay] + [n for n in ranking if n >= one.overlay]
@@ -204,12 +206,7 @@ def _corpus(name: str) -> list[Document]:
         root = Path(folder)
         while len(inside := list(root.iterdir())) == 1 and inside[0].is_dir():
             root = inside[0]
-        return _documents(root)
-
-
-def _documents(root: Path) -> list[Document]:
-    files = sorted(path for path in root.rglob("*.md") if path.is_file())
-    return [parse(path.relative_to(root).as_posix(), path.read_bytes()) for path in files]
+        return documents_in(root)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.bench.bm25s_words import bm25s_words
 from tests.bench.engines import ENGINES
 from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
 from tests.bench.figures import Line, percentile
-from tests.bench.growth import bm25s_alone, fts5, growth, lamina, lamina_alone, split
+from tests.bench.growth import bm25s_alone, fts5, growth, lamina, lamina_alone
 from tests.bench.indexes import ENGINES as INDEXES
 from tests.bench.indexes import Text
 from tests.corpora import CHECKOUT, page
@@ -94,10 +95,10 @@ def test_what_is_timed_finds_the_same_documents() -> None:
     corpus = enlarged(DOCUMENTS, 40)
     scope = ScopePostings.of(corpus.postings)
     query = f"Is it {RARE_WORDS[0]}?"
-    (tokens,) = split([query])
+    (tokens,) = bm25s_words([query])
     assert tokens == [RARE_WORDS[0]]
     expected = {number for number in range(40) if RARE_WORDS[0] in corpus.text(number)}
-    texts = split([corpus.text(number) for number in range(40)])
+    texts = bm25s_words([corpus.text(number) for number in range(40)])
     documents, scores = bm25s_alone(texts)(tokens)
     assert set(documents[scores > 0].tolist()) == expected
     assert set(lamina_alone(scope)(tokens)[0].tolist()) == expected

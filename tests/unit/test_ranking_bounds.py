@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from tests.bench.judged import Quality, QuerySet, evaluation_sets, quality
+from tests.bench.judged import Quality, QuerySet, documents_in, evaluation_sets, quality
 from tests.corpora import REAL, unpacked
 
 from lamina.corpus.document import Document, parse
@@ -205,7 +205,7 @@ class Judgements:
         roots = [
             unpacked(f"{name}.tar.gz", folder / name) for name in ("klappy.dev-2026-04-28", "ptxprint-mcp-2026-04-28")
         ]
-        baseline, overlay = ([*_documents(root)] for root in roots)
+        baseline, overlay = map(documents_in, roots)
         self.counted = {id(document): document_terms(document) for document in (*baseline, *overlay)}
         self.sets = evaluation_sets(self.path, baseline, overlay)
         self.scopes: dict[int, ScopePostings] = {}
@@ -238,12 +238,6 @@ class Judgements:
             row: Mapping[str, str] = json.loads(line)
             if row["set"] == name:
                 yield self.asked(row["query"], both).match.signal
-
-
-def _documents(root: Path) -> Iterator[Document]:
-    for path in sorted(root.rglob("*.md")):
-        if path.is_file():
-            yield parse(path.relative_to(root).as_posix(), path.read_bytes())
 
 
 @pytest.fixture(scope="module")

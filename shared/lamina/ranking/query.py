@@ -49,8 +49,7 @@ class Phrase(NamedTuple):
 class Query:
     """A read query.
 
-    `words` are distinct. `unfinished` is the last word where
-    it may be the beginning of a longer one.
+    `words` are distinct. `unfinished` is the last word where it may be the beginning of a longer one.
     """
 
     words: tuple[QueryWord, ...]
