@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from lamina.runtime.indexing import Feed, Indexer
+from lamina.indexer.indexing import Feed, Indexer
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import local_key
 from lamina.runtime.wiring import Runtime, compose

@@ -3,6 +3,6 @@
 from lamina.index.collector import collector_resting
 
 with collector_resting(stays=True):
-    from lamina.runtime.indexer import indexer
+    from lamina.indexer.handler import indexer
 
 handler = indexer()

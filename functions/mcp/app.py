@@ -3,6 +3,6 @@
 from lamina.index.collector import collector_resting
 
 with collector_resting(stays=True):
-    from lamina.runtime.mcp import mcp
+    from lamina.mcp.endpoint import mcp
 
 handler = mcp()

@@ -3,6 +3,6 @@
 from lamina.index.collector import collector_resting
 
 with collector_resting(stays=True):
-    from lamina.runtime.receipts import receipts
+    from lamina.http.receipts import receipts
 
 handler = receipts()

@@ -3,6 +3,6 @@
 from lamina.index.collector import collector_resting
 
 with collector_resting(stays=True):
-    from lamina.runtime.site import site
+    from lamina.http.site import site
 
 handler = site()

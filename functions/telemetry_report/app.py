@@ -3,6 +3,6 @@
 from lamina.index.collector import collector_resting
 
 with collector_resting(stays=True):
-    from lamina.runtime.telemetry_report import telemetry_report
+    from lamina.http.telemetry_report import telemetry_report
 
 handler = telemetry_report()

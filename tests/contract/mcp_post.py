@@ -9,7 +9,7 @@ from typing import Any
 from tests.corpora import Deployed
 from tests.doors import Reply, exchange
 
-from lamina.runtime.mcp_frames import CAPABILITIES_KEY, CLIENT_KEY, STATELESS, VERSION_KEY
+from lamina.mcp.frames import CAPABILITIES_KEY, CLIENT_KEY, STATELESS, VERSION_KEY
 
 Frame = dict[str, Any]
 _NAMED_BY = {"tools/call": "name", "resources/read": "uri"}

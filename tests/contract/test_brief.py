@@ -15,9 +15,9 @@ from tests.doors import Door, exchange
 
 from lamina.actions.brief import ACTION
 from lamina.contract.ports import AlreadyExists, StoredObject, StoreUnavailable
+from lamina.http.receipts import respond as respond_receipts
 from lamina.runtime.adapter import respond
-from lamina.runtime.http_event import HttpRequest
-from lamina.runtime.receipts import respond as respond_receipts
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.wiring import Runtime
 from lamina.sources.address import AllowList
 

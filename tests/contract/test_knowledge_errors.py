@@ -18,7 +18,7 @@ from lamina.knowledge.protocol import MOST_WAITING, ErrorCode
 from lamina.knowledge.workspace import Workspace
 from lamina.local.cli import main
 from lamina.runtime.dispatch import Caller
-from lamina.runtime.http_event import HttpResponse
+from lamina.runtime.event import HttpResponse
 from lamina.runtime.knowledge import OPERATOR_RESOURCE, knowledge_tool, respond
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, compose

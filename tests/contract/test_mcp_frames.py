@@ -14,8 +14,8 @@ from tests.doors import exchange
 
 from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.local.stdio import Session
-from lamina.runtime.mcp import MAX_BATCH, accepts_json, is_allowed_origin
-from lamina.runtime.mcp_frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS
+from lamina.mcp.endpoint import MAX_BATCH, accepts_json, is_allowed_origin
+from lamina.mcp.frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS
 from lamina.runtime.settings import Settings
 
 Address = tuple[str, int]

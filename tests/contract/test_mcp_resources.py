@@ -16,9 +16,9 @@ from tests.corpora import Deployed, page
 from tests.doors import exchange
 
 from lamina.local.stdio import Session
-from lamina.runtime.http_event import HttpRequest, HttpResponse
-from lamina.runtime.mcp import respond
-from lamina.runtime.mcp_resources import PAGE
+from lamina.mcp.endpoint import respond
+from lamina.mcp.resources import PAGE
+from lamina.runtime.event import HttpRequest, HttpResponse
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import compose
 

@@ -19,7 +19,7 @@ from lamina.contract.disclosure import CAPS
 from lamina.contract.envelope import ERROR, compact
 from lamina.contract.schema import request_schema
 from lamina.contract.tokens import count_tokens
-from lamina.runtime.mcp_tools import tools
+from lamina.mcp.tools import tools
 from lamina.runtime.settings import Settings
 
 Address = tuple[str, int]

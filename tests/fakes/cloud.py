@@ -16,7 +16,7 @@ from pytest import MonkeyPatch
 from tests.doors import handler_of
 from tests.fakes.faults import Faults, injecting
 
-from lamina.runtime.indexer_wiring import wire_indexer
+from lamina.indexer.wiring import wire_indexer
 from lamina.runtime.knowledge_wiring import wire_knowledge
 from lamina.runtime.wiring import wire
 from lamina.stores.knowledge_dynamodb import PARTITION, SORT

@@ -12,7 +12,7 @@ from tests.doors import handler_of, stand_before
 
 from lamina.contract.envelope import compact
 from lamina.local.stdio import Session
-from lamina.runtime.mcp_frames import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, VERSIONS
+from lamina.mcp.frames import CAPABILITIES_KEY, CLIENT_KEY, VERSION_KEY, VERSIONS
 from lamina.runtime.wiring import wire
 
 METHODS = (

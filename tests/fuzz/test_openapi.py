@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 from tests.conftest import Corpus
 from tests.doors import stand_before
 
-from lamina.runtime.openapi import document
+from lamina.http.openapi import document
 from lamina.runtime.settings import Settings
 
 schemathesis = pytest.importorskip("schemathesis")

@@ -14,9 +14,9 @@ from moto import mock_aws
 from tests.corpora import page
 
 from lamina.actions.registry import ACTIONS
+from lamina.indexer.wiring import compose_indexer
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.dispatch import Caller, Reply, dispatch
-from lamina.runtime.indexer_wiring import compose_indexer
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, compose
 

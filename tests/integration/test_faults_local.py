@@ -26,11 +26,11 @@ from tests.fakes.knowledge import FILES, Desk, FolderBackend
 
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
+from lamina.indexer.builds import LEASE_SECONDS, Builder
+from lamina.indexer.wiring import builder
 from lamina.local.deployment import Deployment
 from lamina.local.indexes import LocalIndexes
-from lamina.runtime.builds import LEASE_SECONDS, Builder
 from lamina.runtime.catalogue import index_name, lease_key, pointer_key
-from lamina.runtime.indexer_wiring import builder
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import wire
 from lamina.stores.folder import FolderStore

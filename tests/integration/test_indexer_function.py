@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from tests.corpora import Deployed, page, write
 
+from lamina.indexer.handler import indexer, webhook
+from lamina.indexer.wiring import IndexerRuntime, builder, wire_indexer
 from lamina.runtime.catalogue import index_name
-from lamina.runtime.http_event import HttpRequest
-from lamina.runtime.indexer import indexer, webhook
-from lamina.runtime.indexer_wiring import IndexerRuntime, builder, wire_indexer
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import wire
 from lamina.sources.address import AllowList, parse_address

@@ -20,10 +20,10 @@ from lamina.governance.manifest import required_paths
 from lamina.index import build as build_module
 from lamina.index.sealed import FORMAT, unseal
 from lamina.index.snapshot import Snapshot
-from lamina.runtime.builds import LEASE_SECONDS, Builder
+from lamina.indexer.builds import LEASE_SECONDS, Builder
+from lamina.indexer.indexing import KEPT_SNAPSHOTS, Feed, Indexer
+from lamina.indexer.wiring import builder
 from lamina.runtime.catalogue import index_name, lease_key, pointer_key, read_pointer
-from lamina.runtime.indexer_wiring import builder
-from lamina.runtime.indexing import KEPT_SNAPSHOTS, Feed, Indexer
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import local_key
 from lamina.sources.folder import FolderSource

@@ -21,7 +21,7 @@ from tests.doors import Reply, exchange, stand_before
 from tests.fakes.aws import fake_service
 
 from lamina.runtime.adapter import respond
-from lamina.runtime.http_event import HttpRequest
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.wiring import wire
 from lamina.stores.dynamodb import KEY_ATTRIBUTE
 
@@ -37,7 +37,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from lamina.actions.get import ACTION
 from lamina.runtime.adapter import respond
-from lamina.runtime.http_event import HttpRequest
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.limits import BodyLimit
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import compose

@@ -17,11 +17,11 @@ from tests.corpora import CHECKOUT, Deployed, page
 from tests.doors import exchange, stand_before
 
 from lamina.actions.registry import ACTIONS
+from lamina.http.telemetry_report import reports_of
 from lamina.local.template import routes
 from lamina.runtime.adapter import respond
-from lamina.runtime.http_event import HttpRequest
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.metrics import MetricsSink
-from lamina.runtime.telemetry_report import reports_of
 from lamina.runtime.wiring import Runtime, wire
 from lamina.telemetry.figures import Period
 

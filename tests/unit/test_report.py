@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from tests.fakes.records import record, write_records
 
-from lamina.runtime.http_event import HttpRequest
+from lamina.http.telemetry_report import Reports, respond, scheduled
+from lamina.runtime.event import HttpRequest
 from lamina.runtime.settings import Settings
-from lamina.runtime.telemetry_report import Reports, respond, scheduled
 from lamina.runtime.wiring import compose
 from lamina.stores.folder import FolderStore
 from lamina.telemetry.figures import Period, Report, Span, Verdict

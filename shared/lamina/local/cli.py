@@ -21,6 +21,7 @@ from lamina.contract.envelope import ERROR
 from lamina.contract.ports import AlreadyExists, StoreUnavailable
 from lamina.contract.schema import Schema, request_schema
 from lamina.index.sealed import SnapshotRefused
+from lamina.indexer.builds import ThreadedBuilds
 from lamina.local.deployment import (
     DEFAULT_DATA,
     DEFAULT_PORT,
@@ -39,7 +40,7 @@ from lamina.local.verify import add_receipt_commands
 from lamina.runtime.dispatch import Caller, dispatch
 from lamina.runtime.settings import Settings, variable
 from lamina.runtime.signing import InsecureKey
-from lamina.runtime.wiring import compose
+from lamina.runtime.wiring import compose, wire
 
 _FAILED, _USAGE = 1, 2
 
@@ -181,6 +182,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         ) from error
     logging.getLogger("lamina.local").setLevel(logging.INFO)
     indexes = _build(deployment)
+    wire().queue = ThreadedBuilds(indexes.builder)
     stop = threading.Event()
     watcher = threading.Thread(target=indexes.watch, args=(stop,), daemon=True)
     watcher.start()
@@ -213,7 +215,9 @@ def _mcp(arguments: argparse.Namespace) -> int:
     indexes = _build(deployment)
     stop = threading.Event()
     threading.Thread(target=indexes.watch, args=(stop,), daemon=True).start()
-    serve(compose(Settings.of(os.environ)), arguments.knowledge_base)
+    runtime = compose(Settings.of(os.environ))
+    runtime.queue = ThreadedBuilds(indexes.builder)
+    serve(runtime, arguments.knowledge_base)
     stop.set()
     return 0
 

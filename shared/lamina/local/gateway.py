@@ -23,7 +23,7 @@ from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.local.template import Route
-from lamina.runtime.http_event import JSON_TYPE
+from lamina.runtime.event import JSON_TYPE
 
 # What API Gateway itself accepts; the functions' own bound is lower, and it is what a caller is told.
 MAX_PAYLOAD_BYTES = 10 * 1024 * 1024

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from lamina.contract.ports import AlreadyExists, Source, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
+from lamina.indexer.builds import Builder
+from lamina.indexer.indexing import Built
+from lamina.indexer.wiring import builder
 from lamina.local.deployment import Deployment, DeploymentError
-from lamina.runtime.builds import Builder
 from lamina.runtime.catalogue import SETTINGS_PREFIX, index_name, settings_key
-from lamina.runtime.indexer_wiring import builder
-from lamina.runtime.indexing import Built
 from lamina.runtime.settings import Settings
 from lamina.sources.address import Address, AllowedKnowledgeBase, BucketAddress, FolderAddress, GitHubAddress
 

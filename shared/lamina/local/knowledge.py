@@ -27,7 +27,7 @@ from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeServic
 from lamina.knowledge.workspace import Standing
 from lamina.local.deployment import DeploymentError
 from lamina.local.knowledge_view import decided_text, pending_text, safe, shown_text, shown_value
-from lamina.runtime.http_event import parse_json
+from lamina.runtime.event import parse_json
 from lamina.runtime.knowledge_wiring import ROOT_VARIABLE, TABLE_VARIABLE, open_service
 from lamina.runtime.settings import Settings
 from lamina.sources.address import AddressError

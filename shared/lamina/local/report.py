@@ -13,9 +13,9 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
+from lamina.http.telemetry_report import rendered, reports_of
 from lamina.local.deployment import DeploymentError, remembered
 from lamina.runtime.settings import Settings
-from lamina.runtime.telemetry_report import rendered, reports_of
 from lamina.runtime.wiring import compose
 from lamina.telemetry.figures import Period, Report, Span
 from lamina.telemetry.render import summary, title, verdict

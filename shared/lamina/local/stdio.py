@@ -11,9 +11,7 @@ from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
-from lamina.runtime.dispatch import Caller
-from lamina.runtime.http_event import parse_json
-from lamina.runtime.mcp_frames import (
+from lamina.mcp.frames import (
     BATCHING,
     INVALID_REQUEST,
     PARSE_ERROR,
@@ -23,7 +21,9 @@ from lamina.runtime.mcp_frames import (
     client_name,
     error_frame,
 )
-from lamina.runtime.mcp_protocol import answer
+from lamina.mcp.protocol import answer
+from lamina.runtime.dispatch import Caller
+from lamina.runtime.event import parse_json
 from lamina.runtime.wiring import Runtime
 
 

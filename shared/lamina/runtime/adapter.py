@@ -13,7 +13,7 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
 from lamina.contract.request import DocumentRequest, ListRequest
 from lamina.runtime.dispatch import Caller, Reply, dispatch
-from lamina.runtime.http_event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
+from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
 from lamina.runtime.observed import observed
 from lamina.runtime.signing import InsecureKey

@@ -16,7 +16,7 @@ from lamina.knowledge.protocol import MAX_REQUEST_BYTES, OPERATIONS, REQUEST_SCH
 from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeService
 from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
 from lamina.runtime.dispatch import Caller
-from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json, preflight
+from lamina.runtime.event import HttpRequest, HttpResponse, parse_json, preflight
 from lamina.runtime.knowledge_wiring import wire_knowledge
 from lamina.runtime.observed import observed_once
 from lamina.runtime.wiring import Runtime, wire

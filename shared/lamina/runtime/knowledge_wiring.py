@@ -23,9 +23,9 @@ from lamina.corpus.config import InvalidSettings, parse_settings
 from lamina.knowledge.kept import KeptIndex
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
-from lamina.runtime.feeds import SourceOpener
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import InsecureKey, local_key, secret_of, signing_key_of
+from lamina.runtime.source_opener import SourceOpener
 from lamina.sources.address import (
     Address,
     AddressError,

@@ -12,7 +12,7 @@ from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
 from lamina.contract.tokens import count_tokens
-from lamina.runtime.http_event import HttpRequest, HttpResponse
+from lamina.runtime.event import HttpRequest, HttpResponse
 from lamina.runtime.wiring import Runtime
 from lamina.telemetry.record import Record, RecordSink, consumer_of
 

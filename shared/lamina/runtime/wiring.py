@@ -174,12 +174,7 @@ def count_on_aws(settings: Settings, fault: Fault) -> None:
 
 
 def _queue(settings: Settings) -> BuildQueue | None:
-    """Where a missing index is asked for; nowhere where nothing is said of an indexer or a baseline."""
+    """Where a missing index is asked for; a local server gives itself a queue of its own."""
     if settings.indexer_function is not None:
         return LambdaBuilds(settings.indexer_function)
-    if settings.data is None or settings.baseline is None:
-        return None
-    from lamina.runtime.builds import ThreadedBuilds  # the parser behind it is not for a cold start on AWS
-    from lamina.runtime.indexer_wiring import builder
-
-    return ThreadedBuilds(builder(settings))
+    return None

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.schema import Schema
-from lamina.runtime.mcp_frames import Visit
-from lamina.runtime.mcp_tool import Arguments, Told, Tool, wrapped, wrapper_schema
+from lamina.mcp.frames import Visit
+from lamina.mcp.tool import Arguments, Told, Tool, wrapped, wrapper_schema
 from lamina.runtime.settings import Settings
 
 if TYPE_CHECKING:

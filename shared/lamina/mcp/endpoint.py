@@ -11,9 +11,7 @@ from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
-from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
-from lamina.runtime.http_event import HttpRequest, HttpResponse, is_carried, parse_json, too_large
-from lamina.runtime.mcp_frames import (
+from lamina.mcp.frames import (
     BATCHING,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -23,7 +21,9 @@ from lamina.runtime.mcp_frames import (
     Visit,
     error_frame,
 )
-from lamina.runtime.mcp_protocol import answer
+from lamina.mcp.protocol import answer
+from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
+from lamina.runtime.event import HttpRequest, HttpResponse, is_carried, parse_json, too_large
 from lamina.runtime.observed import observed_once
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire

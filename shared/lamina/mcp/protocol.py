@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from lamina.runtime.mcp_frames import (
+from lamina.mcp.frames import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
     HANDSHAKE,
@@ -31,8 +31,8 @@ from lamina.runtime.mcp_frames import (
     text_of,
     unsupported,
 )
-from lamina.runtime.mcp_resources import list_resources, list_templates, read_resource
-from lamina.runtime.mcp_tools import LIST_TTL_MS, call_tool, list_tools, tools
+from lamina.mcp.resources import list_resources, list_templates, read_resource
+from lamina.mcp.tools import LIST_TTL_MS, call_tool, list_tools, tools
 
 Params = Mapping[str, Any]
 Method = Callable[[Params, Visit], Result]

@@ -14,11 +14,11 @@ from lamina.contract.envelope import ERROR, FOUND, compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import AlreadyExists, SourceUnavailable, StoreUnavailable
 from lamina.index.sealed import SnapshotRefused
+from lamina.indexer.builds import Builder
+from lamina.indexer.indexing import Built
+from lamina.indexer.wiring import IndexerRuntime, wire_indexer
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
-from lamina.runtime.builds import Builder
-from lamina.runtime.http_event import HttpRequest, HttpResponse, parse_json
-from lamina.runtime.indexer_wiring import IndexerRuntime, wire_indexer
-from lamina.runtime.indexing import Built
+from lamina.runtime.event import HttpRequest, HttpResponse, parse_json
 from lamina.runtime.observed import observed, write_bare
 from lamina.runtime.wiring import wire
 from lamina.sources.address import AllowedKnowledgeBase, GitHubAddress

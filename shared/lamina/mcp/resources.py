@@ -12,8 +12,7 @@ from urllib.parse import quote, unquote, urlsplit
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import ERROR, FOUND, Envelope
 from lamina.contract.errors import CATALOGUE
-from lamina.runtime.dispatch import Reply, dispatch
-from lamina.runtime.mcp_frames import (
+from lamina.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     RESOURCE_NOT_FOUND,
@@ -23,7 +22,8 @@ from lamina.runtime.mcp_frames import (
     Visit,
     text_of,
 )
-from lamina.runtime.mcp_tools import LIST_TTL_MS, completed
+from lamina.mcp.tools import LIST_TTL_MS, completed
+from lamina.runtime.dispatch import Reply, dispatch
 
 MARKDOWN = "text/markdown"
 PAGE = 100

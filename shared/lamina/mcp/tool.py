@@ -9,7 +9,7 @@ from typing import Any
 
 from lamina.contract.envelope import ERROR
 from lamina.contract.schema import Schema
-from lamina.runtime.mcp_frames import Fields, Visit
+from lamina.mcp.frames import Fields, Visit
 
 Arguments = Mapping[str, Any]
 

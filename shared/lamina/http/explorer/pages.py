@@ -12,7 +12,7 @@ from lamina.actions.get import ACTION as GET
 from lamina.contract.envelope import ERROR
 from lamina.runtime.adapter import caller_of
 from lamina.runtime.dispatch import dispatch
-from lamina.runtime.http_event import HttpRequest, HttpResponse
+from lamina.runtime.event import HttpRequest, HttpResponse
 from lamina.runtime.wiring import Runtime
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
@@ -27,7 +27,7 @@ _HEADERS = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer",
 @cache
 def asset(name: str) -> HttpResponse:
     """One file of the explorer."""
-    text = resources.files("lamina.runtime.explorer").joinpath(name).read_text("utf-8")
+    text = resources.files("lamina.http.explorer").joinpath(name).read_text("utf-8")
     content_type = f"{_TYPES[name.rsplit('.', 1)[-1]]}; charset=utf-8"
     return HttpResponse(200, text, content_type, "public, max-age=300", _HEADERS)
 

@@ -13,10 +13,10 @@ from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.request import Request
 from lamina.contract.schema import Schema, request_schema
+from lamina.mcp.frames import INVALID_PARAMS, Fields, ProtocolError, Result, Visit, text_of
+from lamina.mcp.knowledge import has_workspace, knowledge
+from lamina.mcp.tool import Arguments, Told, Tool, wrapped, wrapper_schema
 from lamina.runtime.dispatch import dispatch
-from lamina.runtime.mcp_frames import INVALID_PARAMS, Fields, ProtocolError, Result, Visit, text_of
-from lamina.runtime.mcp_knowledge import has_workspace, knowledge
-from lamina.runtime.mcp_tool import Arguments, Told, Tool, wrapped, wrapper_schema
 from lamina.runtime.settings import Settings
 
 LIST_TTL_MS = 300_000

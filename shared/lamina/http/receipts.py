@@ -13,7 +13,7 @@ from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.receipts.canonical import Refused, parse
 from lamina.receipts.verify import Given, Unavailable, verify
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
-from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight
+from lamina.runtime.event import HttpRequest, HttpResponse, preflight
 from lamina.runtime.minting import receipt_key, snapshot_key
 from lamina.runtime.observed import observed
 from lamina.runtime.wiring import Runtime, wire

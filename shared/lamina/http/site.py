@@ -8,12 +8,12 @@ from typing import Any
 from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
+from lamina.http.explorer.pages import asset, read_page
+from lamina.http.openapi import document
 from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
-from lamina.runtime.explorer.pages import asset, read_page
-from lamina.runtime.http_event import HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.event import HttpRequest, HttpResponse, preflight, with_etag
 from lamina.runtime.observed import observed_once
-from lamina.runtime.openapi import document
 from lamina.runtime.wiring import Runtime, wire
 
 _KEPT = "public, max-age=300"

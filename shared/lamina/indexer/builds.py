@@ -16,9 +16,9 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.ports import AlreadyExists, ObjectStore, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
 from lamina.index.sealed import SnapshotRefused
+from lamina.indexer.indexing import Built, Feed, Indexer
 from lamina.runtime.catalogue import index_name, lease_key, settings_key
-from lamina.runtime.feeds import SourceOpener
-from lamina.runtime.indexing import Built, Feed, Indexer
+from lamina.runtime.source_opener import SourceOpener
 from lamina.sources.address import Address, AllowedKnowledgeBase, AllowList
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
-from lamina.runtime.http_event import JSON_TYPE, HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.event import JSON_TYPE, HttpRequest, HttpResponse, preflight, with_etag
 from lamina.runtime.observed import observed, write_bare
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
