@@ -1,4 +1,4 @@
-"""What the tests share: the sample and the real corpora, indexed once a session, and every door to them."""
+"""What the tests share: the sample and the real corpora, indexed once a session, and every transport to them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
-from tests.corpora import REAL, SAMPLES, Deployed, Fact, facts, unpacked, write
-from tests.doors import DOORS, Door, Reply, running_gateway
+from tests.corpora import NOT_AT_HAND, REAL, SAMPLES, Deployed, Fact, facts, unpacked, write
+from tests.transports import TRANSPORTS, Reply, Transport, running_gateway
 
 Files = Mapping[str, str | bytes]
 
@@ -55,7 +55,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
 def real(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
     """The two real repositories; tests that need them skip where they are not at hand."""
     if not REAL.is_dir():
-        pytest.skip("the real corpora are not at hand")
+        pytest.skip(NOT_AT_HAND)
     folder = tmp_path_factory.mktemp("real")
     deployed = Deployed(
         folder / "data",
@@ -81,16 +81,16 @@ def gateway() -> Iterator[tuple[str, int]]:
         yield address
 
 
-@pytest.fixture(scope="session", params=DOORS)
-def door(request: pytest.FixtureRequest, gateway: tuple[str, int]) -> Door:
-    """Each door in turn."""
-    return DOORS[request.param](gateway)
+@pytest.fixture(scope="session", params=TRANSPORTS)
+def transport(request: pytest.FixtureRequest, gateway: tuple[str, int]) -> Transport:
+    """Each transport in turn."""
+    return TRANSPORTS[request.param](gateway)
 
 
 @pytest.fixture
-def ask(corpus: Corpus, door: Door) -> Ask:
-    """A call to each corpus over each door."""
-    return lambda action, /, **arguments: door.call(corpus.deployed, action, arguments)
+def ask(corpus: Corpus, transport: Transport) -> Ask:
+    """A call to each corpus over each transport."""
+    return lambda action, /, **arguments: transport.call(corpus.deployed, action, arguments)
 
 
 @pytest.fixture
@@ -111,10 +111,19 @@ def deploy(tmp_path: Path) -> Deploy:
 
 @pytest.fixture
 def asking() -> Callable[[Deployed], Ask]:
-    """Calls to a deployment by direct invocation, for behaviour that has nothing to do with the door."""
+    """Calls to a deployment by direct invocation, for behaviour that has nothing to do with the transport."""
 
     def of(deployed: Deployed) -> Ask:
-        direct = DOORS["direct"](("", 0))
+        direct = TRANSPORTS["direct"](("", 0))
         return lambda action, /, **arguments: direct.call(deployed, action, arguments)
 
     return of
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Says once, at the end, how many tests were left out because ../shared is not at hand."""
+    left_out = [report for report in terminalreporter.stats.get("skipped", ()) if NOT_AT_HAND in str(report.longrepr)]
+    if left_out:
+        terminalreporter.write_line(
+            f"{len(left_out)} tests were left out: {NOT_AT_HAND}. Put them in ../shared to run these too.", yellow=True
+        )

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.contract.mcp_post import request
 from tests.corpora import REAL, SAMPLES, Deployed, unpacked
-from tests.doors import handler_of, stand_before
+from tests.mcp.post import request
+from tests.transports import handler_of, stand_before
 
 from lamina.contract.envelope import compact
 from lamina.runtime.limits import DEFAULT_BODIES, WINDOW_SECONDS

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from tests.actions.slices import KINDS
+from tests.actions.workloads import FULL_LISTING_LIMIT, WORKLOADS
 from tests.bench.figures import Line
-from tests.contract.slices import KINDS
-from tests.contract.workloads import FULL_LISTING_LIMIT, WORKLOADS
 from tests.corpora import REAL, Deployed
 
 from lamina.actions.registry import ACTIONS

@@ -13,8 +13,8 @@ from typing import Any
 
 from moto import mock_aws
 from pytest import MonkeyPatch
-from tests.doors import handler_of
 from tests.fakes.faults import Faults, injecting
+from tests.transports import handler_of
 
 from lamina.indexer.wiring import wire_indexer
 from lamina.runtime.knowledge_wiring import wire_knowledge

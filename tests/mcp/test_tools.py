@@ -1,0 +1,284 @@
+"""The MCP tools: their schemas are what clients take, and they answer what HTTP answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from tests.conftest import Corpus, Deploy
+from tests.corpora import page
+from tests.mcp.post import Frame, call, post, request
+from tests.transports import exchange
+
+from lamina.actions.registry import ACTIONS
+from lamina.contract.disclosure import CAPS
+from lamina.contract.envelope import ERROR, compact
+from lamina.contract.schema import request_schema
+from lamina.contract.tokens import count_tokens
+from lamina.mcp.tools import tools
+from lamina.runtime.settings import Settings
+
+Address = tuple[str, int]
+
+TOOLS = tools(Settings.of({"LAMINA_DATA": "/nowhere"}))
+LISTED = [tool.listed() for tool in TOOLS.values()]
+RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
+
+# What function-calling clients accept in a parameter's schema; the rest is refused or silently dropped by some.
+_WORDS = {"type", "description", "default", "enum", "items", "minimum", "maximum", "deprecated"}
+_OF_OBJECTS = {"properties", "required", "additionalProperties", "minLength", "maxLength"}
+_TYPES = {"string", "integer", "number", "boolean", "array", "object"}
+
+
+def _named(tool: Mapping[str, Any]) -> str:
+    return str(tool["name"])
+
+
+def _schemas(schema: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(schema, dict):
+        yield schema
+        for value in schema.values():
+            yield from _schemas(value)
+    elif isinstance(schema, list):
+        for value in schema:
+            yield from _schemas(value)
+
+
+def test_the_tools_are_those_that_callers_know() -> None:
+    names = [_named(tool) for tool in LISTED]
+    assert [f"oddkit_{name}" for name in RETRIEVAL] == names[:5]
+    assert names[-1] == "oddkit"
+
+
+def test_every_action_that_is_a_tool_is_one_and_the_router_names_them_all() -> None:
+    expected = [name for name, action in ACTIONS.items() if action.is_tool]
+    names = {_named(tool) for tool in LISTED}
+    assert all(name in names or f"oddkit_{name}" in names for name in expected)
+    assert expected == LISTED[-1]["inputSchema"]["properties"]["action"]["enum"]
+
+
+def test_the_prefix_is_the_deployments() -> None:
+    for prefix, search, router in (("kb_", "kb_search", "kb"), ("oddkit_", "oddkit_search", "oddkit")):
+        assert {search, router} < set(tools(Settings.of({"LAMINA_TOOL_PREFIX": prefix})))
+
+
+def test_knowledge_is_a_tool_where_there_is_a_workspace(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "knowledge" in TOOLS
+    on_aws = {"LAMINA_BUCKET": "b", "LAMINA_VERSION": "with and without a workspace"}
+    assert "knowledge" not in tools(Settings.of(on_aws))
+    monkeypatch.setenv("KNOWLEDGE_ROOT", "s3://bucket/notes")
+    assert "knowledge" in tools(Settings.of({**on_aws, "LAMINA_VERSION": "with one"}))
+
+
+def test_the_list_of_tools_costs_under_4000_tokens() -> None:
+    assert count_tokens(compact({"tools": LISTED})) < 4_000
+
+
+@pytest.mark.parametrize("tool", LISTED, ids=_named)
+def test_names_and_descriptions_keep_to_the_bounds_of_clients(tool: Frame) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_-]+", tool["name"])
+    assert len(f"lamina:{tool['name']}") < 60
+    assert 0 < len(tool["description"]) < 1_024
+
+
+@pytest.mark.parametrize("tool", LISTED, ids=_named)
+def test_input_schemas_hold_nothing_that_clients_refuse(tool: Frame) -> None:
+    schema = tool["inputSchema"]
+    assert schema["type"] == "object"
+    assert set(schema) <= {"type", "properties", "required", "additionalProperties"}
+    assert set(schema.get("required", ())) <= set(schema["properties"])
+    for name, one in _parameters(schema):
+        assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
+        assert set(one) <= _WORDS | _OF_OBJECTS, name
+        assert one["type"] in _TYPES, name
+        assert one["type"] != "array" or one["items"]["type"] in _TYPES - {"array", "object"}, name
+        assert "default" not in one or one["default"] is not None, name
+        for values in (one, one.get("items", {})):
+            assert all(isinstance(value, str) for value in values.get("enum", ())), name
+
+
+def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Every parameter, those inside of others too."""
+    for name, one in schema.get("properties", {}).items():
+        yield name, one
+        yield from _parameters(one)
+
+
+@pytest.mark.parametrize("tool", LISTED, ids=_named)
+def test_schemas_are_valid_and_without_references(tool: Frame) -> None:
+    for schema in (tool["inputSchema"], tool["outputSchema"]):
+        Draft202012Validator.check_schema(schema)
+        assert not any(word in one for one in _schemas(schema) for word in ("$ref", "$defs", "anyOf", "oneOf"))
+
+
+@pytest.mark.parametrize("name", RETRIEVAL)
+def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
+    told = TOOLS[f"oddkit_{name}"].input_schema["properties"]
+    for parameter, one in request_schema(ACTIONS[name].request)["properties"].items():
+        for word in ("type", "default", "enum", "items", "minimum"):
+            assert one.get(word) == told[parameter].get(word) or word == "minimum", (parameter, word)
+
+
+@pytest.mark.parametrize("name", ["search", "catalog", "preflight"])
+def test_a_tool_of_lists_tells_its_caps(name: str) -> None:
+    text = TOOLS[f"oddkit_{name}"].input_schema["properties"]["limit"]["description"]
+    caps = [cap for flag, cap in CAPS.items() if flag is None or flag in ACTIONS[name].request.permitted]
+    assert [cap for cap in caps if str(cap) not in text] == []
+
+
+def test_every_parameter_is_described_in_some_tool() -> None:
+    described = {
+        name for tool in LISTED for name, one in tool["inputSchema"]["properties"].items() if one.get("description")
+    }
+    actions = [action for action in ACTIONS.values() if action.is_tool]
+    assert {name for action in actions for name in request_schema(action.request)["properties"]} <= described
+
+
+def test_all_tools_are_marked_read_only_and_idempotent_but_knowledge() -> None:
+    hints = {_named(tool): tool["annotations"] for tool in LISTED if tool["name"] != "knowledge"}
+    assert all(one == {"readOnlyHint": True, "idempotentHint": True} for one in hints.values())
+    assert TOOLS["knowledge"].listed()["annotations"]["readOnlyHint"] is False
+
+
+# Every action, found and not, in every odd form that clients send.
+CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("search", {"query": "gauge battery"}),
+    ("search", {"query": "gauge", "knowledge_base_url": "OVERLAY", "disclosure": ["blockquote", "metadata"]}),
+    ("search", {"query": "gauge", "knowledge_base_url": "OVERLAY", "result_grouping": "grouped"}),
+    ("search", {"query": "zzqqxxyy"}),
+    ("search", {"input": "gauge", "limit": "2", "disclosure": '["summary"]'}),
+    ("search", {"query": "gauge", "disclosure": "blockquote,metadata", "public": "true"}),
+    ("search", {"query": "gauge", "max_tokens": 300, "include_legacy_envelope": True}),
+    ("search", {"query": "gauge", "disclosure": ["body"]}),
+    ("search", {"query": ""}),
+    ("search", {"query": "gauge", "nonsense": 1}),
+    ("catalog", {}),
+    ("catalog", {"limit": 501}),
+    ("catalog", {"include": ["journals"], "sort_by": "date", "order": "desc", "include_legacy_envelope": "true"}),
+    ("catalog", {"audience": "nobody-has-this"}),
+    ("preflight", {"task": "Write a notice about a flood"}),
+    ("preflight", {"task": "rotate a key", "knowledge_base_url": "OVERLAY", "search_scope": "kb_only"}),
+    ("get", {"uri": "README.md"}),
+    ("get", {"uri": "README.md", "disclosure": ["metadata", "blockquote"], "include_legacy_envelope": True}),
+    ("get", {"uri": "README.md", "section": "no such heading"}),
+    ("get", {"uri": "no/such/document.md"}),
+    ("get", {"uri": "README.md", "tags": ["x"]}),
+    ("resolve", {"uri": "README.md"}),
+    ("resolve", {"uri": "no/such/document.md"}),
+    ("get", {"uri": "README.md", "knowledge_base_url": "https://github.com/someone/else"}),
+    ("brief", {"question": "gauge battery", "limit": "3"}),
+    ("brief", {"input": "gauge", "knowledge_base_url": "OVERLAY", "kinds": "canon,docs", "max_chars": 400}),
+    ("brief", {"question": ""}),
+)
+
+
+@pytest.mark.parametrize(("action", "arguments"), CALLS, ids=[f"{a} {compact(b)}" for a, b in CALLS])
+def test_a_tool_answers_what_http_answers_byte_for_byte(
+    action: str, arguments: dict[str, Any], corpus: Corpus, gateway: Address
+) -> None:
+    sent = {name: corpus.overlay if value == "OVERLAY" else value for name, value in arguments.items()}
+    over_http = exchange(gateway, corpus.deployed, "POST", f"/v1/{action}", json.dumps(sent).encode())
+    own = f"oddkit_{action}" if action in RETRIEVAL else action
+    for tool, given in ((own, sent), ("oddkit", {"action": action, **sent})):
+        result = call(gateway, corpus.deployed, tool, given)
+        [content] = result["content"]
+        source = over_http.envelope.get("governance_source")
+        wrapper = {"action": action, "result": over_http.envelope, "governance_source": source}
+        assert content["type"] == "text"
+        assert f'"result":{over_http.text},' in content["text"]
+        assert compact(wrapper) == content["text"]
+        is_error = over_http.envelope["status"] == ERROR
+        assert result["isError"] is is_error
+        if is_error:
+            assert "structuredContent" not in result
+        else:
+            assert wrapper == result["structuredContent"]
+            listed = next(one for one in LISTED if one["name"] == tool)
+            Draft202012Validator(listed["outputSchema"]).validate(result["structuredContent"])
+
+
+def test_a_circular_supersession_is_an_answer_that_fits_its_schema(deploy: Deploy, gateway: Address) -> None:
+    deployed = deploy(
+        {
+            "docs/a.md": page("A", superseded_by="docs/b.md"),
+            "docs/b.md": page("B", superseded_by="docs/a.md"),
+        }
+    )
+    result = call(gateway, deployed, "oddkit_resolve", {"uri": "docs/a.md"})
+    assert result["structuredContent"]["result"]["status"] == "CIRCULAR_SUPERSESSION"
+    Draft202012Validator(TOOLS["oddkit_resolve"].output_schema).validate(result["structuredContent"])
+
+
+@pytest.mark.parametrize("action", ["orient", "Search", "baseline-check", "oddkit_search", "", None, 7, ["get"]])
+def test_an_action_that_there_is_not_is_refused_by_the_names_of_those_that_are(
+    action: Any, sample: Corpus, gateway: Address
+) -> None:
+    result = call(gateway, sample.deployed, "oddkit", {"action": action, "input": "x"})
+    envelope = json.loads(result["content"][0]["text"])["result"]
+    assert result["isError"] is True
+    assert envelope["error_code"] == "INVALID_PARAMETER"
+    assert envelope["parameter"] == "action"
+    assert envelope["action"] is None
+    assert all(name in envelope["error_message"] for name in RETRIEVAL)
+
+
+@pytest.mark.parametrize("action", RETRIEVAL)
+def test_the_router_takes_input_for_whatever_an_action_reads(action: str, sample: Corpus, gateway: Address) -> None:
+    for rest in ({}, {"query": "", "task": "", "uri": "", "sort_by": None, "section": None}):
+        result = call(gateway, sample.deployed, "oddkit", {"action": action, "input": "README.md", **rest})
+        assert result["isError"] is False, result["content"]
+
+
+def test_knowledge_answers_its_own_response_in_the_wrapper(sample: Corpus, gateway: Address) -> None:
+    described = call(gateway, sample.deployed, "knowledge", {})
+    body = b'{"schema":"synapse.knowledge-request/1","operation":{"op":"describe"}}'
+    over_http = exchange(gateway, sample.deployed, "POST", "/v1/knowledge", body)
+    refused = call(gateway, sample.deployed, "knowledge", {"operation": {"op": "no-such"}})
+    for result, is_ok in ((described, True), (refused, False)):
+        wrapper = json.loads(result["content"][0]["text"])
+        assert wrapper == result["structuredContent"]
+        assert (wrapper["action"], wrapper["result"]["ok"], result["isError"]) == ("knowledge", is_ok, not is_ok)
+        Draft202012Validator(TOOLS["knowledge"].output_schema).validate(wrapper)
+    if over_http.status == 200:
+        assert f'"result":{over_http.text},' in described["content"][0]["text"]
+
+
+def test_a_tool_that_there_is_not_is_a_protocol_error(sample: Corpus, gateway: Address) -> None:
+    reply = post(gateway, sample.deployed, request("tools/call", name="oddkit_orient", arguments={}))
+    assert reply.envelope["error"]["code"] == -32602
+
+
+def test_what_the_address_says_stands_for_what_a_call_leaves_out(sample: Corpus, gateway: Address) -> None:
+    frame = request("tools/call", name="oddkit_search", arguments={"query": "gauge"})
+    path = f"/mcp?knowledge_base_url={sample.overlay}&consumer=a-site"
+    reply = exchange(gateway, sample.deployed, "POST", path, json.dumps(frame).encode())
+    envelope = reply.envelope["result"]["structuredContent"]["result"]
+    assert "overlay_signal" in envelope["match"]
+    assert _last_record(sample)["consumer_label"] == "a-site"
+
+
+def test_a_call_is_recorded_under_the_name_that_the_client_gives_itself(sample: Corpus, gateway: Address) -> None:
+    frame = request("tools/call", name="oddkit_catalog", arguments={})
+    frame["params"]["_meta"] = {"io.modelcontextprotocol/clientInfo": {"name": "an-editor", "version": "1"}}
+    post(gateway, sample.deployed, frame)
+    record = _last_record(sample)
+    assert record["action"] == "catalog"
+    assert (record["consumer_label"], record["consumer_source"]) == ("an-editor", "clientInfo")
+
+
+def test_a_call_of_no_action_is_recorded_without_what_it_said(sample: Corpus, gateway: Address) -> None:
+    call(gateway, sample.deployed, "oddkit", {"action": "marked-action", "input": "marked-input"})
+    record = _last_record(sample)
+    assert (record["action"], record["error_code"]) == ("oddkit", "INVALID_PARAMETER")
+    assert "marked" not in json.dumps(record)
+
+
+def _last_record(corpus: Corpus) -> dict[str, Any]:
+    files = (corpus.deployed.data / "telemetry").rglob("*.jsonl")
+    newest = max(files, key=lambda path: path.stat().st_mtime_ns)
+    record: dict[str, Any] = json.loads(newest.read_text("utf-8").splitlines()[-1])
+    return record
