@@ -17,7 +17,7 @@ from lamina.corpus.document import Document
 from lamina.index.fields import searched_frontmatter
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
-from lamina.ranking.order import rank
+from lamina.ranking.rank import rank
 
 Search = Callable[[str], Sequence[int]]
 """A query's document numbers, best first."""

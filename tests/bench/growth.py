@@ -23,9 +23,10 @@ from tests.bench.enlarged import RARE_WORDS, Enlarged, enlarged
 from tests.bench.figures import Line, percentile
 
 from lamina.corpus.document import Document
-from lamina.index.bm25 import add_up, best_places
+from lamina.index.bm25 import add_up, top_k
 from lamina.index.scope_postings import ScopePostings
-from lamina.ranking.order import SCORE_STEPS, rank
+from lamina.ranking.rank import rank
+from lamina.ranking.score import SCORE_STEPS
 
 SIZES = (600, 10_000, 100_000)
 # rank-bm25 keeps a dict a document; a hundred thousand of them need gigabytes and minutes.
@@ -157,9 +158,9 @@ def lamina_alone(scope: ScopePostings) -> AskTokens:
     """The first `TOP` by the stems of words alone, nothing remembered."""
 
     def retrieve(tokens: Tokens) -> object:
-        rows = [scope.row(token) for token in tokens]
-        found, scores = add_up([(row.documents, row.impacts, 1.0) for row in rows], scope.whole.count)
-        top = best_places(np.rint(scores * SCORE_STEPS).astype(np.int64), TOP)
+        lists = [scope.posting_list(token) for token in tokens]
+        found, scores = add_up([(each.documents, each.impacts, 1.0) for each in lists], scope.whole.count)
+        top = top_k(np.rint(scores * SCORE_STEPS).astype(np.int64), TOP)
         return found[top], scores[top]
 
     return retrieve

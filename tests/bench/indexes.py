@@ -76,9 +76,9 @@ def _fresh(name: str, folder: Path, query: str) -> dict[str, float]:
 
 def _load_lamina() -> object:
     from lamina.index import sealed, snapshot
-    from lamina.ranking import order
+    from lamina.ranking import rank
 
-    return sealed, snapshot, order
+    return sealed, snapshot, rank
 
 
 def _write_lamina(texts: Sequence[Text], folder: Path) -> None:
@@ -97,7 +97,7 @@ def _read_lamina(folder: Path) -> Ask:
     from lamina.index.scope_postings import ScopePostings
     from lamina.index.sealed import unseal
     from lamina.index.snapshot import Snapshot
-    from lamina.ranking.order import rank
+    from lamina.ranking.rank import rank
 
     opened = Snapshot.from_data(unseal((folder / "snapshot").read_bytes(), _KEY, kind="snapshot")[1])
     scope = ScopePostings.of(opened.postings)

@@ -11,10 +11,11 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence, Set
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from tests.corpora import SAMPLES
 
 from lamina.corpus.document import Document
 from lamina.index import bm25
-from lamina.ranking import evidence, query
+from lamina.ranking import expansion, lookup, query, score
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 FOLDS = 5
@@ -37,17 +38,18 @@ LEAST: dict[str, dict[str, float]] = {
 }
 LEAST_AHEAD = -0.005
 MODULES = {
-    "SATURATION": bm25,
-    "LENGTH_NORMALISATION": bm25,
-    "FORM_WEIGHT": evidence,
-    "HEAD_WEIGHT": evidence,
-    "PART_WEIGHT": evidence,
-    "SYNONYM_WEIGHT": evidence,
-    "COMMON_WORD_WEIGHT": query,
+    "K1": (bm25,),
+    "B": (bm25,),
+    "FORM_WEIGHT": (lookup, expansion),
+    "HEAD_WEIGHT": (lookup, expansion),
+    "PART_WEIGHT": (score,),
+    "SYNONYM_WEIGHT": (lookup, score),
+    "COMMON_WORD_WEIGHT": (query,),
 }
+"""The modules that use each constant."""
 TRIED: dict[str, tuple[float, ...]] = {
-    "SATURATION": (1.2, 1.5, 2.2, 2.6),
-    "LENGTH_NORMALISATION": (0.6, 0.68, 0.82),
+    "K1": (1.2, 1.5, 2.2, 2.6),
+    "B": (0.6, 0.68, 0.82),
     "FORM_WEIGHT": (0.0, 0.25, 0.75),
     "HEAD_WEIGHT": (0.0, 0.2, 0.5),
     "PART_WEIGHT": (0.0, 0.5, 1.0),
@@ -152,14 +154,11 @@ def _gain(
 @contextmanager
 def constants(setting: Mapping[str, float]) -> Iterator[None]:
     """Other values of the ranking's constants for a while."""
-    before = {name: getattr(MODULES[name], name) for name in setting}
-    for name, value in setting.items():
-        setattr(MODULES[name], name, value)
-    try:
+    with ExitStack() as stack:
+        for name, value in setting.items():
+            for module in MODULES[name]:
+                stack.enter_context(mock.patch.object(module, name, value))
         yield
-    finally:
-        for name, value in before.items():
-            setattr(MODULES[name], name, value)
 
 
 def report(collections: Sequence[Path], *, cross_validate: bool = False) -> dict[str, object]:

@@ -17,7 +17,7 @@ from lamina.corpus.config import InvalidSettings, parse_settings
 from lamina.corpus.document import parse
 from lamina.corpus.frontmatter import MAX_CHARACTERS
 from lamina.corpus.markdown import MOST_LINES, outline
-from lamina.ranking.snippet import plain
+from lamina.ranking.highlight import plain
 
 SIZE = 500_000
 _LETTERS = string.ascii_lowercase[:10]

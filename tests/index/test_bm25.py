@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.index.rank_bm25_oracle import PositiveBM25
 
 from lamina.corpus.document import parse
 from lamina.index.bm25 import add_up, inverse_document_frequency
 from lamina.index.postings import Postings, document_terms, term_counts
-from lamina.index.reference import PositiveBM25
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import HEAD_MARK
-from lamina.ranking.order import rank
+from lamina.ranking.rank import rank
 
 WORDS = ["alpha", "beta", "gamma", "delta", "epsilon", "zeta", "x1", "é"]
 word_lists = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12)
@@ -33,9 +33,9 @@ def test_postings_score_like_the_rank_bm25_class(corpus: list[list[str]], query:
     counted = [(same, words) if in_head else (words, same) for words in corpus]
     postings = Postings.build(term_counts(Counter(everywhere), Counter(head)) for everywhere, head in counted)
     scope = ScopePostings.of(postings)
-    rows = [scope.row(HEAD_MARK + term if in_head else term) for term in query]
+    lists = [scope.posting_list(HEAD_MARK + term if in_head else term) for term in query]
     scores = np.zeros(postings.count)
-    documents, sums = add_up([(row.documents, row.impacts, 1.0) for row in rows], postings.count)
+    documents, sums = add_up([(each.documents, each.impacts, 1.0) for each in lists], postings.count)
     scores[documents] = sums
     np.testing.assert_allclose(scores, PositiveBM25(corpus).get_scores(query), atol=1e-9, rtol=0)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamina.index import scope_postings
-from lamina.index.packing import packed, unpacked
+from lamina.index.arrays import packed, unpacked
 from lamina.index.postings import Postings, starts_of
 from lamina.index.scope_postings import ScopePostings
 
@@ -54,7 +54,7 @@ def test_a_scope_holds_the_masked_documents_alone(table: list[list[int]], inside
     scope = ScopePostings.of(postings(table), np.array(inside))
     for term, row in zip(VOCABULARY, table, strict=True):
         expected = [document for document in row if inside[document]]
-        assert scope.row(term).documents.tolist() == expected
+        assert scope.posting_list(term).documents.tolist() == expected
         assert scope.document_frequency(term) == len(expected)
 
 

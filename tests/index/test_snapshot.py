@@ -11,9 +11,8 @@ import pytest
 from tests.corpora import page
 
 from lamina.contract.ports import SourceFile
-from lamina.index.arrays import from_plain, to_plain
+from lamina.index.arrays import from_plain, packed, to_plain, unpacked
 from lamina.index.build import Edition, build
-from lamina.index.packing import packed, unpacked
 from lamina.index.sealed import SnapshotRefused, seal, unseal
 from lamina.index.snapshot import Origin, Snapshot
 

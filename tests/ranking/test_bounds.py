@@ -15,8 +15,8 @@ from lamina.corpus.document import Document, parse
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking import phrases
-from lamina.ranking.order import Ranked, rank
-from lamina.ranking.query import read
+from lamina.ranking.query import analyse
+from lamina.ranking.rank import Ranked, rank
 
 
 def ranked(query: str, *bodies: str, prefix: bool = False) -> Ranked:
@@ -37,7 +37,7 @@ def filler(characters: int) -> str:
 def test_so_many_distinct_words_of_a_query_are_searched_and_no_more(before: int, expected: list[int]) -> None:
     query = " ".join(f"w{number}" for number in range(before)) + " zebra"
     assert found(query, "A zebra.") == expected
-    assert len(read(query).words) == 128
+    assert len(analyse(query).words) == 128
 
 
 def test_a_repeated_word_leaves_room_for_others() -> None:

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.corpus.document import Document, parse
+from lamina.index.english import STOP_WORDS
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.stopwords import STOP_WORDS
 from lamina.index.terms import Word, stem, words
-from lamina.ranking.order import rank
+from lamina.ranking.rank import rank
 
 PLAIN = ["margin", "margins", "policy", "policies", "image", "images", "figure", "figures", "display", "quartz"]
 JOINED = ["submit_typeset", "submitTypeset", "submit", "typeset", "line-height", "height"]

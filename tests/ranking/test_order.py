@@ -10,12 +10,12 @@ import pytest
 
 from lamina.corpus.document import Document, parse
 from lamina.index import scope_postings
+from lamina.index.arrays import packed, unpacked
 from lamina.index.fields import frontmatter_lines
-from lamina.index.packing import packed, unpacked
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking import phrases, spelling
-from lamina.ranking.order import Ranked, rank
+from lamina.ranking.rank import Ranked, rank
 
 
 def documents(*bodies: str) -> list[Document]:
@@ -296,7 +296,9 @@ def test_a_scope_remembers_within_bounds(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_completes_an_unfinished_word_is_not_remembered() -> None:
     scope = ScopePostings.of(Postings.build(map(document_terms, documents(FONTS, MARGINS))))
-    with mock.patch.object(ScopePostings, "joint_row", autospec=True, side_effect=ScopePostings.joint_row) as joined:
+    with mock.patch.object(
+        ScopePostings, "joint_posting_list", autospec=True, side_effect=ScopePostings.joint_posting_list
+    ) as joined:
         for _ in range(2):
             assert rank(scope, "fon", text_of=str, prefix=True).in_order.tolist() == [0]
     assert joined.call_count == 4

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from lamina.corpus.document import parse
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
+from lamina.index.terms import term
 from lamina.index.vocabulary import LONGEST_COMPARED, SHORTEST_COMPARED
 from lamina.ranking import spelling
-from lamina.ranking.spelling import MOST_EDITS, SHORTEST_CORRECTED, SHORTEST_TWO_EDITS, stand_ins
+from lamina.ranking.spelling import MOST_EDITS, SHORTEST_CORRECTED, SHORTEST_TWO_EDITS, corrections
 
 # Few letters, so that many words are near; none that a stemmer would take for an ending.
 LETTERS = "kqz"
@@ -54,7 +55,7 @@ def test_the_nearest_word_is_the_one_with_the_fewest_edits(example: tuple[list[s
     assume(SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED)
     postings = Postings.build([document_terms(parse("d.md", " ".join(known).encode()))])
     with mock.patch.object(spelling, "_COMPARED_AT_ONCE", at_once):
-        found = stand_ins(name, ScopePostings.of(postings))
+        found = corrections(term(name), ScopePostings.of(postings))
     edits = {word: alignment(name, word) for word in known}
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     near = {word: count for word, count in edits.items() if 1 <= count <= most and (count == 1 or word[0] == name[0])}

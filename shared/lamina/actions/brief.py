@@ -20,7 +20,7 @@ from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
 from lamina.contract.filters import KINDS, Filters
 from lamina.contract.request import GroupedRequest, Grouping, check_kinds
 from lamina.index.snapshot import Origin, Snapshot
-from lamina.ranking.settings import ranking_settings
+from lamina.ranking.configuration import ranking_configuration
 from lamina.receipts.canonical import digest_of
 from lamina.receipts.retrieval import LONGEST_NAME, RunIdentity
 
@@ -201,7 +201,7 @@ def _configuration(request: BriefRequest, reading: Reading) -> dict[str, Any]:
 
 @cache
 def _settings_digest() -> str:
-    return digest_of(ranking_settings())
+    return digest_of(ranking_configuration())
 
 
 ACTION = Action(

@@ -7,7 +7,7 @@ from typing import Any
 from lamina.contract.envelope import FOUND, NOT_FOUND
 from lamina.contract.schema import MATCH_SCHEMA
 from lamina.index.snapshot import Origin
-from lamina.ranking.snippet import LONGEST_SNIPPET
+from lamina.ranking.highlight import LONGEST_SNIPPET
 from lamina.receipts.canonical import DIGEST_PATTERN
 
 

@@ -16,7 +16,7 @@ from lamina.actions.report import legacy_tokens, scope_facts
 from lamina.contract.envelope import Answer
 from lamina.contract.request import ListRequest, Order, SortBy
 from lamina.index.snapshot import Snapshot
-from lamina.ranking.slice import check_values, passing
+from lamina.ranking.scope import check_values, passing
 
 
 class CatalogRequest(ListRequest):

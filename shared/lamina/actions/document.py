@@ -12,7 +12,7 @@ from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, CallFacts, Envelo
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import slug, without_suffix
 from lamina.contract.request import DocumentRequest, SearchScope
-from lamina.ranking.order import rank
+from lamina.ranking.rank import rank
 
 _SUGGESTIONS = 3
 _LIKELY = 50

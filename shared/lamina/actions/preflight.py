@@ -24,9 +24,8 @@ from lamina.governance.floor import lowest, read_required
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.match import weak_or_better
-from lamina.ranking.order import Ranked, rank
-from lamina.ranking.scope import Scope
-from lamina.ranking.slice import check_values, passing
+from lamina.ranking.rank import Ranked, rank
+from lamina.ranking.scope import Scope, check_values, passing
 
 # Beyond a few, constraints would push the documents that the task is about off the first page.
 MOST_CONSTRAINTS = 3

@@ -14,12 +14,11 @@ from lamina.contract.envelope import CallFacts, Envelope
 from lamina.contract.filters import Filters
 from lamina.contract.request import GroupedRequest, Grouping
 from lamina.index.snapshot import Snapshot
-from lamina.ranking.grouping import standing_first
-from lamina.ranking.match import near_best_rival, weak_or_better
-from lamina.ranking.order import Ranked, rank
-from lamina.ranking.scope import Scope
-from lamina.ranking.slice import check_values, passing
-from lamina.ranking.snippet import snippet
+from lamina.ranking.highlight import snippet
+from lamina.ranking.match import weak_or_better
+from lamina.ranking.order import near_best_rival, standing_first
+from lamina.ranking.rank import Ranked, rank
+from lamina.ranking.scope import Scope, check_values, passing
 
 # Characters of a word that are told back; a word may be as long as the query.
 _LONGEST_TOLD = 64
@@ -64,8 +63,8 @@ class Matches:
 
     def _snippet(self, document: int) -> str:
         """Why it matched; the title stands beside it already."""
-        snapshot, needles = self.snapshot, self.ranked.needles
-        found = snippet(snapshot.body(document), needles, aside=lambda: snapshot.frontmatter(document))
+        snapshot, terms = self.snapshot, self.ranked.highlight_terms
+        found = snippet(snapshot.body(document), terms, aside=lambda: snapshot.frontmatter(document))
         return found.removeprefix(f"{snapshot.titles[document]} — ")
 
     def facts(self, legacy: int) -> CallFacts:

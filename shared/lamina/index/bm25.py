@@ -1,4 +1,7 @@
-"""Decides what a term in a document is worth: BM25 with an IDF that is always positive."""
+"""Decides what a term in a document is worth, how that adds up, and which sums are the highest.
+
+BM25 with an IDF that is always positive.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-SATURATION: Final = 1.8
-"""k1: how soon further occurrences of a term stop counting. Chosen by cross-validation, see docs/ranking.md."""
-LENGTH_NORMALISATION: Final = 0.75
-"""b: how much a long document must repeat a term to count the same, 0 to 1."""
+K1: Final = 1.8
+"""How soon further occurrences of a term stop counting. Chosen by cross-validation, see docs/ranking.md."""
+B: Final = 0.75
+"""How much a long document must repeat a term to count the same, 0 to 1."""
 _BLOCKS_EACH: Final = 4
 """Blocks of values that are looked through for each place of a page: more leave fewer to sort."""
 _LEAST_IN_BLOCK: Final = 4
@@ -26,11 +29,11 @@ def length_norm(lengths: NDArray[np.int64], mask: NDArray[np.bool_] | None) -> N
     searched = lengths if mask is None else lengths[mask]
     total = float(searched.sum())
     relative = lengths * (len(searched) / total) if total else np.zeros(len(lengths))
-    return np.asarray(SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * relative))
+    return np.asarray(K1 * (1 - B + B * relative))
 
 
 def inverse_document_frequencies(document_frequencies: NDArray[np.int64], count: int) -> NDArray[np.float64]:
-    """How much terms tell that are in so many of `count` documents, always above zero.
+    """The IDF of terms that are in so many of `count` documents, always above zero.
 
     log(1 + (N − n + ½) / (n + ½)): Robertson and Spärck Jones' weight, kept positive by the 1 as Lucene does.
     """
@@ -46,7 +49,7 @@ def saturated(frequencies: NDArray[Any], norm: NDArray[np.float64]) -> NDArray[n
     """The frequency part of BM25, f · (k1 + 1) / (f + norm): rises with the frequency, below k1 + 1."""
     values: NDArray[np.float64] = norm / frequencies
     values += 1
-    return np.divide(SATURATION + 1, values, out=values)
+    return np.divide(K1 + 1, values, out=values)
 
 
 def add_up(contributions: Sequence[Contribution], count: int) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
@@ -55,7 +58,7 @@ def add_up(contributions: Sequence[Contribution], count: int) -> tuple[NDArray[n
     All values must be above zero. Costs the length of the contributions where they are few, `count` (all
     documents) at most beside that.
     """
-    contributions = [one for one in contributions if len(one[0])]
+    contributions = [each for each in contributions if len(each[0])]
     if not contributions:
         return np.zeros(0, dtype=np.int32), np.zeros(0)
     if len(contributions) == 1:
@@ -80,17 +83,27 @@ def _add_up_few(
     return ordered[firsts], np.add.reduceat(values[order], firsts)
 
 
-def best_places(values: NDArray[np.int64], most: int, first: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
-    """Places of at most so many of the highest values, none below zero, highest first, ties by place.
+def top_k(values: NDArray[np.int64], k: int, first: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    """Places of the k highest values, none below zero, highest first, ties by place.
 
-    Those of `first` come before the rest. Sorts only what reaches the peaks of as many blocks.
+    >>> top_k(np.array([3, 9, 1, 9, 5]), 3).tolist()
+    [1, 3, 4]
+
+    Those of `first` come before the rest:
+
+    >>> top_k(np.array([3, 9, 1, 9, 5]), 3, np.array([True, False, False, False, True])).tolist()
+    [4, 0, 1]
+
+    Many values are not all sorted. They are cut into four blocks for each place asked for, and the k-th highest peak
+    of these blocks is a bound: k values at least reach it, so none below it is among the first k. For k = 1, values
+    that peak at 7, 9, 2 and 5 in their blocks leave only those of 9 and above to sort.
     """
     if first is not None:
         values = values + first * (values.max(initial=0) + 1)
-    if not 0 < most * _BLOCKS_EACH * _LEAST_IN_BLOCK <= len(values):
-        return (-values).argsort(kind="stable")[:most]
-    blocks = most * _BLOCKS_EACH
+    if not 0 < k * _BLOCKS_EACH * _LEAST_IN_BLOCK <= len(values):
+        return (-values).argsort(kind="stable")[:k]
+    blocks = k * _BLOCKS_EACH
     peaks = values[: len(values) - len(values) % blocks].reshape(blocks, -1).max(axis=1)
-    peaks.partition(blocks - most)
-    high: NDArray[np.int64] = (values >= peaks[blocks - most]).nonzero()[0]
-    return high[(-values[high]).argsort(kind="stable")[:most]]
+    peaks.partition(blocks - k)
+    high: NDArray[np.int64] = (values >= peaks[blocks - k]).nonzero()[0]
+    return high[(-values[high]).argsort(kind="stable")[:k]]

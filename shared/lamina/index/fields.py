@@ -45,7 +45,7 @@ def _values(top: Any) -> Iterator[str]:
     while left:
         value = left.pop()
         if isinstance(value, Mapping):
-            left += [one for pair in value.items() for one in pair][::-1]
+            left += [part for pair in value.items() for part in pair][::-1]
         elif isinstance(value, list | tuple):
             left += value[::-1]
         elif value is not None:

@@ -1,4 +1,4 @@
-"""Decides how terms are stored: compressed sparse rows, a row of documents and frequencies for each term."""
+"""Decides how terms are stored: compressed sparse rows, a posting list for each term."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.corpus.document import Document
+from lamina.index.arrays import joined, packed, unpacked
+from lamina.index.english import STOP_WORDS
 from lamina.index.fields import HEAD_FIELDS, field_texts
-from lamina.index.packing import joined, packed, unpacked
-from lamina.index.stopwords import STOP_WORDS
 from lamina.index.terms import HEAD_MARK, names, terms_of
 from lamina.index.vocabulary import KnownWords
 
@@ -121,11 +121,11 @@ class Postings:
         """Where the postings of a term stand."""
         return slice(int(self.starts[term]), int(self.starts[term + 1]))
 
-    def beginning(self, start: str) -> range:
+    def with_prefix(self, prefix: str) -> range:
         """The numbers of the terms that begin so."""
         vocabulary = self.vocabulary
         return range(
-            bisect_left(vocabulary, start), bisect_right(vocabulary, start, key=lambda term: term[: len(start)])
+            bisect_left(vocabulary, prefix), bisect_right(vocabulary, prefix, key=lambda term: term[: len(prefix)])
         )
 
     def to_data(self) -> dict[str, Any]:

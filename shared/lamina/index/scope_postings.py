@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from lamina.index.bm25 import (
     add_up,
-    best_places,
     inverse_document_frequencies,
     inverse_document_frequency,
     length_norm,
     saturated,
+    top_k,
 )
 from lamina.index.postings import Postings, starts_of
 from lamina.index.terms import HEAD_MARK
 
 MOST_REMEMBERED: Final = 50_000
-"""Views of rows that a scope keeps for later queries, about 10 MB."""
+"""Views of posting lists that a scope keeps for later queries, about 10 MB."""
 _KEPT_AT_LEAST: Final = 4
 """What a kept name costs beside its views."""
 _BLOCK: Final = 1 << 16
@@ -31,18 +31,21 @@ _BLOCK: Final = 1 << 16
 
 
 class Memory:
-    """What a scope keeps of earlier queries by name, within `MOST_REMEMBERED` views; emptied when full."""
+    """What a scope keeps of earlier queries by (what it is, of which text), within `MOST_REMEMBERED` views.
+
+    Emptied when full.
+    """
 
     def __init__(self) -> None:
         self.views = 0
-        self._kept: dict[str, Any] = {}
+        self._kept: dict[tuple[str, str], Any] = {}
 
-    def get(self, name: str) -> Any | None:
+    def get(self, name: tuple[str, str]) -> Any | None:
         """What was kept under this name."""
         return self._kept.get(name)
 
-    def keep(self, name: str, value: Any, views: int = 0) -> None:
-        """Keeps a value that holds so many views of rows, and no array of its own."""
+    def keep(self, name: tuple[str, str], value: Any, views: int = 0) -> None:
+        """Keeps a value that holds so many views of posting lists, and no array of its own."""
         cost = views + _KEPT_AT_LEAST
         if self.views + cost > MOST_REMEMBERED:
             self.forget()
@@ -55,7 +58,7 @@ class Memory:
         self._kept, self.views = {}, 0
 
 
-class Row(NamedTuple):
+class PostingList(NamedTuple):
     """The documents of a scope that hold a term, ascending, what BM25 gives to each, and the term's IDF."""
 
     documents: NDArray[np.int32]
@@ -117,7 +120,7 @@ class ScopePostings:
     def impacts(self) -> NDArray[np.float64]:
         """What each posting gives to its document: BM25, worked out once and not in every query (as bm25s does)."""
         impacts = np.empty(len(self.documents))
-        heads = self.whole.beginning(HEAD_MARK)
+        heads = self.whole.with_prefix(HEAD_MARK)
         for terms, norm in (
             (range(heads.start), self.norm),
             (heads, self.head_norm),
@@ -138,29 +141,29 @@ class ScopePostings:
         edges = sorted({terms.start, *cuts.tolist(), terms.stop})
         return starmap(range, pairwise(edges))
 
-    def row(self, term: str) -> Row:
+    def posting_list(self, term: str) -> PostingList:
         """The postings of a term; empty where nothing holds it."""
         number = self.whole.numbers.get(term)
         if number is None:
             return self._absent
         start, stop = self._edges[number], self._edges[number + 1]
-        return Row(self.documents[start:stop], self.impacts[start:stop], self._idf[number])
+        return PostingList(self.documents[start:stop], self.impacts[start:stop], self._idf[number])
 
-    def joint_row(self, terms: Iterable[str], *, in_head: bool = False) -> Row:
-        """The postings of several terms counted as one; `in_head` where they are terms of the head."""
+    def joint_posting_list(self, terms: Iterable[str], *, in_head: bool = False) -> PostingList:
+        """The postings of several terms as if they were the same term; `in_head` where they are terms of the head."""
         numbers = (self.whole.numbers.get(term) for term in terms)
         places = [self._place(number) for number in numbers if number is not None]
-        rows = [(self.documents[place], self.frequencies[place].astype(np.float64), 1.0) for place in places]
-        documents, frequencies = add_up(rows, self.whole.count)
+        lists = [(self.documents[place], self.frequencies[place].astype(np.float64), 1.0) for place in places]
+        documents, frequencies = add_up(lists, self.whole.count)
         idf = inverse_document_frequency(len(documents), self.count)
         norm = self.head_norm if in_head else self.norm
-        return Row(documents, saturated(frequencies, norm[documents]) * idf, idf)
+        return PostingList(documents, saturated(frequencies, norm[documents]) * idf, idf)
 
-    def beginning(self, start: str, most: int) -> list[str]:
+    def completions(self, prefix: str, most: int) -> list[str]:
         """At most so many of the terms of the scope that begin so, those in most documents first."""
-        possible = self.whole.beginning(start)
+        possible = self.whole.with_prefix(prefix)
         held = np.diff(self.starts[possible.start : possible.stop + 1])
-        return [self.whole.vocabulary[possible[at]] for at in best_places(held, most).tolist() if held[at]]
+        return [self.whole.vocabulary[possible[at]] for at in top_k(held, most).tolist() if held[at]]
 
     def document_frequency(self, term: str) -> int:
         """How many documents of the scope hold a term."""
@@ -181,5 +184,5 @@ class ScopePostings:
         return cast("memoryview[float]", self.idf.data)
 
     @cached_property
-    def _absent(self) -> Row:
-        return Row(self.documents[:0], self.impacts[:0], inverse_document_frequency(0, self.count))
+    def _absent(self) -> PostingList:
+        return PostingList(self.documents[:0], self.impacts[:0], inverse_document_frequency(0, self.count))

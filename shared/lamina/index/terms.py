@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
-from typing import Final
+from typing import Final, NamedTuple
 
 import Stemmer
 
-from lamina.index.plurals import SINGULARS
+from lamina.index.english import SINGULARS
 
 ANALYSIS_VERSION: Final = "6"
 """Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
@@ -78,6 +78,13 @@ class Word:
     parts: tuple[str, ...] = ()
 
 
+class Term(NamedTuple):
+    """A name as it is looked up: with its stem, and under its exact form too where the two differ."""
+
+    name: str
+    stem: str
+
+
 def words(text: str) -> list[Word]:
     """The words of a text in order, each with the names of its parts. Any string is safe, the cost linear."""
     return [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
@@ -94,6 +101,11 @@ def names(text: str) -> Iterator[str]:
 def sequence(read: Iterable[Word]) -> Iterator[str]:
     """The names that stand one after another in a text: of a compound its parts, else the word itself."""
     return (name for word in read for name in (word.parts or (word.whole,)))
+
+
+def term(name: str) -> Term:
+    """A name with its stem."""
+    return Term(name, stem(name))
 
 
 def terms_of(name: str) -> tuple[str, ...]:

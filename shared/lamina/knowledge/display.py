@@ -10,7 +10,7 @@ from typing import Final
 from lamina.knowledge.passage import Cut, cut
 from lamina.knowledge.proposals import Reviewed
 from lamina.knowledge.workspace import WorkspaceFiles
-from lamina.ranking.snippet import MOST_NEEDLES, Needles
+from lamina.ranking.highlight import MOST_HIGHLIGHT_TERMS, HighlightTerms
 
 EXCERPT_BYTES: Final = 700
 _WORD = re.compile(r"\w{4,}")
@@ -42,7 +42,7 @@ def cited_sources(one: Reviewed, files: WorkspaceFiles) -> list[CitedSource]:
     return [_cited(source["path"], source["sha256"], files, needles) for source in one.payload["context"]["sources"]]
 
 
-def _cited(path: str, sha256: str, files: WorkspaceFiles, needles: Needles) -> CitedSource:
+def _cited(path: str, sha256: str, files: WorkspaceFiles, needles: HighlightTerms) -> CitedSource:
     content = files.contents.get(path)
     if content is None:
         return CitedSource(path, sha256, SourceState.GONE, None, "")
@@ -51,7 +51,7 @@ def _cited(path: str, sha256: str, files: WorkspaceFiles, needles: Needles) -> C
     return CitedSource(path, sha256, state, shown, content[shown.start : shown.end].decode())
 
 
-def _needles(text: str) -> Needles:
+def _needles(text: str) -> HighlightTerms:
     """The first distinct words of four letters or more, longer ones telling more."""
     words = dict.fromkeys(match.group().lower() for match in _WORD.finditer(text))
-    return tuple((word, float(len(word))) for word in list(words)[:MOST_NEEDLES])
+    return tuple((word, float(len(word))) for word in list(words)[:MOST_HIGHLIGHT_TERMS])

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
-from lamina.ranking.snippet import Needles
+from lamina.ranking.highlight import HighlightTerms
 
 MOST_SIGHTINGS: Final = 200
 """Places looked at for one needle, so that a long file takes no longer than a short one."""
@@ -25,7 +25,7 @@ class Cut:
     last_line: int
 
 
-def cut(content: bytes, text: str, needles: Needles, most_bytes: int) -> Cut:
+def cut(content: bytes, text: str, needles: HighlightTerms, most_bytes: int) -> Cut:
     """The passage of a file to show: at most `most_bytes`, whole lines unless a single line is longer.
 
     `text` is the content decoded. A line ends with its line feed. Without any needle it is the file's beginning.
@@ -68,7 +68,7 @@ def _lines(starts: list[int], size: int, first: int, last: int) -> Cut:
     return Cut(starts[first], end, first + 1, last + 1)
 
 
-def _sightings(text: str, needles: Needles) -> list[tuple[int, int]]:
+def _sightings(text: str, needles: HighlightTerms) -> list[tuple[int, int]]:
     """(byte offset, needle) of words that begin with a needle, in order."""
     lowered = text.lower()
     if len(lowered) != len(text):
@@ -94,7 +94,7 @@ def _sightings(text: str, needles: Needles) -> list[tuple[int, int]]:
 
 
 def _best_lines(
-    starts: list[int], size: int, sightings: list[tuple[int, int]], needles: Needles, most_bytes: int
+    starts: list[int], size: int, sightings: list[tuple[int, int]], needles: HighlightTerms, most_bytes: int
 ) -> tuple[int, int, int]:
     """First and last line of the span that holds most of the needles' weight, and the byte of its first one."""
     ends = [*starts[1:], size]

@@ -21,8 +21,8 @@ from lamina.knowledge.note import NOTES
 from lamina.knowledge.passage import cut
 from lamina.knowledge.protocol import Budget, FactName, Query, Response, encoded
 from lamina.knowledge.workspace import Digests, WorkspaceFiles
-from lamina.ranking.order import rank
-from lamina.ranking.snippet import Needles
+from lamina.ranking.highlight import HighlightTerms
+from lamina.ranking.rank import rank
 
 PASSAGE_BYTES: Final = 2000
 """A passage is at most so long where the budget allows it: a section, not a document."""
@@ -135,14 +135,14 @@ def query(
     return _result(basis, passages, omitted.value(), len(documents) - len(passages))
 
 
-def _candidates(index: WorkspaceIndex, operation: Query, facts: Sequence[FactName]) -> tuple[list[int], Needles]:
+def _candidates(index: WorkspaceIndex, operation: Query, facts: Sequence[FactName]) -> tuple[list[int], HighlightTerms]:
     """Every document of the selection that matches, best first: the selection comes before the ranking."""
     mask = _selected(index, operation.type, facts)
     if not mask.any():
         return [], ()
     snapshot = index.snapshot
     ranked = rank(index.postings(mask), operation.query, text_of=snapshot.body)
-    return ranked.in_order.tolist(), ranked.needles
+    return ranked.in_order.tolist(), ranked.highlight_terms
 
 
 def _selected(index: WorkspaceIndex, kind: str | None, facts: Sequence[FactName]) -> NDArray[np.bool_]:
@@ -154,7 +154,7 @@ def _selected(index: WorkspaceIndex, kind: str | None, facts: Sequence[FactName]
 
 
 def _passage(
-    index: WorkspaceIndex, files: WorkspaceFiles, document: int, needles: Needles, most_bytes: int
+    index: WorkspaceIndex, files: WorkspaceFiles, document: int, needles: HighlightTerms, most_bytes: int
 ) -> dict[str, Any]:
     path = index.snapshot.paths[document]
     content = files.contents[path]

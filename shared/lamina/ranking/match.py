@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.terms import fold
-from lamina.ranking.evidence import Evidence
-from lamina.ranking.passage import LONGEST_SEARCHED, Sought, best_passage
+from lamina.ranking.highlight import LONGEST_SEARCHED, Sought, best_passage, common_beginning
+from lamina.ranking.lookup import TermMatch
 
 Signal = Literal["strong", "weak", "none"]
 
@@ -22,15 +22,15 @@ PASSAGE_WIDTH: Final = 600
 """Characters within which a strong match says what its head does not: words scattered over a long text prove little."""
 MOST_SIGHTINGS: Final = 64
 """Places of a word in the best document that are looked at."""
-RIVAL_SHARE: Final = 0.9
-"""How near a hit must come to the best hit of the other source to count as evidence against it."""
+MOST_SPELLINGS: Final = 6
+"""Spellings by which a word is looked for in a text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
     """`coverage` is the share, 0 to 1, of the query's IDF weight that the best hit holds; `signal` asks more of it.
 
-    `unmatched_terms` are the words of the query, as written, of which the scope holds nothing, nor a stand-in.
+    `unmatched_terms` are the words of the query, as written, of which the scope holds nothing, nor a correction.
     """
 
     signal: Signal
@@ -38,28 +38,34 @@ class Match:
     unmatched_terms: tuple[str, ...]
 
 
-def match_of(best: int | None, evidence: Sequence[Evidence], text_of: Callable[[int], str]) -> Match:
+def match_of(best: int | None, matches: Sequence[TermMatch], text_of: Callable[[int], str]) -> Match:
     """The match of the best document of a ranking (None: there is none)."""
-    unmatched = tuple(each.word.surface for each in evidence if not each.found)
+    unmatched = tuple(match.word.surface for match in matches if not match.found)
     if best is None:
         return Match("none", 0.0, unmatched)
-    asked = sum(each.weight for each in evidence)
-    shares = [each.held_by(best) / asked for each in evidence]
+    asked = sum(match.weight for match in matches)
+    shares = [_held_by(best, match) / asked for match in matches]
     coverage = round(min(sum(shares), 1.0), 6)
     if coverage < WEAK_COVERAGE:
         return Match("none", coverage, unmatched)
-    strong = coverage >= STRONG_COVERAGE and round(_together(best, evidence, shares, text_of), 6) >= STRONG_COVERAGE
+    strong = coverage >= STRONG_COVERAGE and round(_together(best, matches, shares, text_of), 6) >= STRONG_COVERAGE
     return Match("strong" if strong else "weak", coverage, unmatched)
 
 
-def _together(best: int, evidence: Sequence[Evidence], shares: Sequence[float], text_of: Callable[[int], str]) -> float:
+def _held_by(document: int, match: TermMatch) -> float:
+    """How much of the word's weight a document holds."""
+    held = sum(share for postings, share in match.shares() if _contains(postings.documents, document))
+    return min(held, match.weight) * match.trust
+
+
+def _together(best: int, matches: Sequence[TermMatch], shares: Sequence[float], text_of: Callable[[int], str]) -> float:
     """The share that the head of a document holds together with its best passage."""
     in_head, sought = 0.0, []
-    for each, share in zip(evidence, shares, strict=True):
-        if each.heads(best):
+    for match, share in zip(matches, shares, strict=True):
+        if any(_contains(postings.in_head, best) for postings in match.terms):
             in_head += share
         elif share:
-            sought.append(Sought(each.needles, share))
+            sought.append(Sought(_spellings(match), share))
     if in_head >= STRONG_COVERAGE or not sought:
         return in_head
     text = text_of(best)
@@ -69,14 +75,18 @@ def _together(best: int, evidence: Sequence[Evidence], shares: Sequence[float], 
     return in_head + passage.weight + unseen
 
 
+def _contains(documents: NDArray[np.int32], document: int) -> bool:
+    at = int(documents.searchsorted(document))
+    return at < len(documents) and int(documents[at]) == document
+
+
+def _spellings(match: TermMatch) -> tuple[str, ...]:
+    """Beginnings of words that show the word in a text, in lower case."""
+    spellings = [match.word.surface.casefold()] if match.parts else []
+    spellings += [common_beginning(postings.term) for postings in match.terms]
+    return tuple(dict.fromkeys(spellings))[:MOST_SPELLINGS]
+
+
 def weak_or_better(coverage: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which hits are at least a weak match by themselves."""
     return coverage >= WEAK_COVERAGE
-
-
-def near_best_rival(scores: NDArray[np.float64], rivals: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which hits come near the best of the `rivals`, the hits of the other source; an entry a hit.
-
-    Words that both sources share prove nothing where the other source says much more.
-    """
-    return scores >= RIVAL_SHARE * float(scores[rivals].max(initial=0.0))

@@ -31,7 +31,7 @@ def holding(
 ) -> NDArray[np.int64]:
     """Places among `documents` of those that hold every phrase: its words in a row, punctuation aside."""
     possible = np.ones(len(documents), dtype=np.bool_)
-    for term in {term for phrase in phrases for term in phrase.terms}:
+    for term in {term for phrase in phrases for term in phrase.stems}:
         number = postings.numbers.get(term)
         holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
         possible &= np.isin(documents, holders)
@@ -41,7 +41,7 @@ def holding(
     left = MOST_CHARACTERS_READ * _WORDS_READ_AT_ONCE // max(most_words, _WORDS_READ_AT_ONCE)
     held = []
     for place in np.flatnonzero(possible)[:MOST_TEXTS_READ].tolist():
-        texts = _readings(text_of(int(documents[place]))[:LONGEST_READ])
+        texts = _as_compared(text_of(int(documents[place]))[:LONGEST_READ])
         left -= sum(map(len, texts))
         if left < 0:
             break
@@ -50,11 +50,12 @@ def holding(
     return np.array(held, dtype=np.int64)
 
 
-def _readings(text: str) -> list[str]:
+def _as_compared(text: str) -> list[str]:
     """A text as it is compared: folded, and where it has umlauts once more with these in two letters."""
     spelled = umlauts_spelled_out(text)
+    spellings = [text] if spelled is text else [text, spelled]
     # One character may be folded to eighteen.
-    return [fold(one)[:LONGEST_READ].casefold() for one in ([text] if spelled is text else [text, spelled])]
+    return [fold(spelling)[:LONGEST_READ].casefold() for spelling in spellings]
 
 
 def _pattern(words: tuple[str, ...]) -> str:

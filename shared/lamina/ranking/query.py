@@ -1,4 +1,4 @@
-"""Decides how a query is read: its words with their weights, its quoted phrases, its last unfinished word."""
+"""Decides what a query asks for: its words as terms with their weights, and its quoted phrases."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from lamina.index.stopwords import COMMON_WORDS, STOP_WORDS
-from lamina.index.terms import PHRASE_WORD, Word, fold, sequence, stem, umlauts_spelled_out, unspaced, words
+from lamina.index.english import COMMON_WORDS, STOP_WORDS
+from lamina.index.terms import (
+    PHRASE_WORD,
+    Term,
+    Word,
+    fold,
+    sequence,
+    stem,
+    term,
+    umlauts_spelled_out,
+    unspaced,
+    words,
+)
 
 MOST_WORDS: Final = 128
 """Distinct words of a query that are searched; the rest are ignored, so that no query takes unbounded time."""
@@ -26,69 +37,72 @@ _QUOTED: Final = re.compile(r'["“”„«»]([^"“”„«»]{2,400})["“”
 
 
 class QueryWord(NamedTuple):
-    """A distinct word of a query: names as in `lamina.index.terms.Word`, and how often it was asked.
+    """A distinct word of a query: as it was written, as terms, and how often it was asked.
 
-    `telling`, 0 to 1, is how much it says of what is looked for.
+    `whole` and `parts` are as in `lamina.index.terms.Word`. `term_weight`, 0 to 1, is what the word counts by what it
+    says of a subject. `unfinished` marks the beginning of a word that is still being typed.
     """
 
     surface: str
-    whole: str
-    parts: tuple[str, ...]
+    whole: Term
+    parts: tuple[Term, ...]
     times: int
-    telling: float
+    term_weight: float
+    unfinished: bool = False
 
 
 class Phrase(NamedTuple):
-    """A quoted phrase: its words as they are compared, in one or two spellings, and terms that its holders hold."""
+    """A quoted phrase: its words as they are compared, in one or two spellings, and stems that its holders hold."""
 
     spellings: tuple[tuple[str, ...], ...]
-    terms: frozenset[str]
+    stems: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A read query.
-
-    `words` are distinct. `unfinished` is the last word where it may be the beginning of a longer one.
-    """
+    """An analysed query. `words` are distinct, the unfinished one last."""
 
     words: tuple[QueryWord, ...]
     phrases: tuple[Phrase, ...]
-    unfinished: QueryWord | None
 
 
-def read(text: str, *, prefix: bool = False) -> Query:
-    """Reads a query. Stop words are left out unless there is nothing else. Any string is safe."""
+def analyse(text: str, *, prefix: bool = False) -> Query:
+    """Analyses a query. Stop words are left out unless there is nothing else. Any string is safe.
+
+    `prefix` says that the last word may be the beginning of a longer one.
+    """
     every = words(text)
-    telling = [word for word in every if word.whole not in STOP_WORDS] or every
+    asked = [word for word in every if word.whole not in STOP_WORDS] or every
     firsts: list[Word] = []
     times: dict[str, int] = {}
-    for word in telling:
+    for word in asked:
         if word.whole in times:
             times[word.whole] += 1
         elif len(firsts) < MOST_WORDS:
             times[word.whole] = 1
             firsts.append(word)
-    return Query(
-        words=tuple([_query_word(word, times[word.whole]) for word in firsts]),
-        phrases=_phrases(text) if len(every) <= LONGEST_SEARCH else (),
-        unfinished=_unfinished(text, every) if prefix else None,
-    )
+    finished = [_query_word(word, times[word.whole]) for word in firsts]
+    # A space or another mark after a word says that it is finished.
+    if prefix and every and text.endswith(every[-1].surface):
+        last = _query_word(every[-1], 1)._replace(unfinished=True)
+        finished = [*(word for word in finished if word.whole != last.whole), last]
+    return Query(tuple(finished), _phrases(text) if len(every) <= LONGEST_SEARCH else ())
 
 
 def _query_word(word: Word, times: int) -> QueryWord:
-    telling = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
-    return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], min(times, MOST_TIMES), telling)
+    term_weight = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
+    parts = tuple(map(term, word.parts[:MOST_PARTS]))
+    return QueryWord(word.surface, term(word.whole), parts, min(times, MOST_TIMES), term_weight)
 
 
-def phrase_words(text: str) -> tuple[str, ...]:
+def _phrase_words(text: str) -> tuple[str, ...]:
     """The words of a quoted phrase as they are compared: folded, lower case, punctuation aside."""
     return tuple(PHRASE_WORD.findall(fold(text).casefold()))
 
 
 def _phrases(text: str) -> tuple[Phrase, ...]:
     quoted = (match.group(1) for match in _QUOTED.finditer(text))
-    return tuple(dict.fromkeys(_phrase(one) for one in quoted if _is_phrase(phrase_words(one))))[:MOST_PHRASES]
+    return tuple(dict.fromkeys(_phrase(text) for text in quoted if _is_phrase(_phrase_words(text))))[:MOST_PHRASES]
 
 
 def _is_phrase(quoted: Sequence[str]) -> bool:
@@ -99,14 +113,7 @@ def _is_phrase(quoted: Sequence[str]) -> bool:
 
 
 def _phrase(quoted: str) -> Phrase:
-    spellings = dict.fromkeys((phrase_words(quoted), phrase_words(umlauts_spelled_out(quoted))))
+    spellings = dict.fromkeys((_phrase_words(quoted), _phrase_words(umlauts_spelled_out(quoted))))
     # A word with an umlaut has two spellings, of which a document may hold either.
     plain = [word for word in words(quoted) if umlauts_spelled_out(word.surface) is word.surface]
     return Phrase(tuple(spellings), frozenset(map(stem, sequence(plain))))
-
-
-def _unfinished(text: str, every: Sequence[Word]) -> QueryWord | None:
-    """The last word, unless a space or another mark after it says that it is finished."""
-    if not every or not text.endswith(every[-1].surface):
-        return None
-    return _query_word(every[-1], 1)

@@ -1,4 +1,4 @@
-"""Decides which known words stand in for a word that occurs nowhere: the nearest spelling, or its two halves."""
+"""Decides which known words correct a word that occurs nowhere: the nearest spelling, or its two halves."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.terms import FORM_MARK, stem
+from lamina.index.terms import FORM_MARK, Term, stem
 from lamina.index.vocabulary import LONGEST_COMPARED, KnownWords, letters_of
 
 SHORTEST_CORRECTED: Final = 5
@@ -22,19 +22,23 @@ _COMPARED_AT_ONCE: Final = 2_000
 """Words whose columns are one integer: longer ones take as long a word, and more memory."""
 
 
-def stand_ins(name: str, scope: ScopePostings) -> tuple[str, ...]:
-    """The known name, or the two known names run together, for a name that occurs nowhere in the scope.
+def corrections(term: Term, scope: ScopePostings) -> tuple[str, ...]:
+    """The known name, or the two known names run together, for a term that occurs nowhere in the scope.
 
     Near is one edit (a letter dropped, added, replaced, or two neighbours swapped), from eight letters on two
     if the first letter is right. Of equals the one in most documents of the scope wins, then the alphabet.
     Empty where nothing is near.
     """
+    name = term.name
     if not (SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED and name.isascii() and name.isalpha()):
         return ()
     # The singular of a misspelt plural may be nearer than any plural that occurs.
-    singular = stem(name)
-    near = _nearest(name, scope) or (_nearest(singular, scope) if len(singular) >= SHORTEST_CORRECTED else None)
-    return (near,) if near else _halves(name, scope)
+    tried = [name, term.stem] if len(term.stem) >= SHORTEST_CORRECTED and term.stem != name else [name]
+    for spelling in tried:
+        nearest = _nearest(spelling, scope)
+        if nearest is not None:
+            return (nearest,)
+    return _halves(name, scope)
 
 
 def _nearest(name: str, scope: ScopePostings) -> str | None:
@@ -42,18 +46,19 @@ def _nearest(name: str, scope: ScopePostings) -> str | None:
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     candidates = _alike(name, known, most)
     blocks = range(0, max(len(candidates), 1), _COMPARED_AT_ONCE)
-    edits = np.concatenate([_edits(name, known, candidates[at : at + _COMPARED_AT_ONCE]) for at in blocks])
+    counted = np.concatenate([edits(name, known, candidates[at : at + _COMPARED_AT_ONCE]) for at in blocks])
     for distance in range(1, most + 1):
-        reached: list[tuple[int, str]] = [
-            (-scope.document_frequency(stem(known.names[row])), known.names[row])
-            for row in candidates[edits == distance].tolist()
-            if (distance == 1 or known.names[row][0] == name[0])
-            and scope.document_frequency(scope.whole.vocabulary[known.terms[row]])
+        near = [
+            row for row in candidates[counted == distance].tolist() if distance == 1 or known.names[row][0] == name[0]
         ]
-        reached = [one for one in reached if one[0] < 0]
-        if reached:
-            _, nearest = min(reached)
-            return nearest
+        frequent: list[tuple[int, str]] = [
+            (-scope.document_frequency(stem(known.names[row])), known.names[row])
+            for row in near
+            if scope.document_frequency(scope.whole.vocabulary[known.terms[row]])
+        ]
+        frequent = [(held, spelling) for held, spelling in frequent if held]
+        if frequent:
+            return min(frequent)[1]
     return None
 
 
@@ -73,12 +78,27 @@ def _alike(name: str, known: KnownWords, edits: int) -> NDArray[np.int64]:
     return found
 
 
-def _edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+def edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.int64]:
     """Edits from `name` to the words of some rows, swaps of neighbours included.
 
+    >>> known = KnownWords.of(["margin", "martin", "origin"])
+    >>> edits("margn", known, np.arange(3)).tolist()
+    [1, 2, 3]
+
     Optimal string alignment of all words at once: Hyyrö, A bit-vector algorithm for computing Levenshtein and
-    Damerau edit distances, 2003. A column of a word's table is a few bits, that of all words one long integer, which
-    Python reckons with faster than numpy with as many short ones.
+    Damerau edit distances, 2003. The table of edits between the beginnings of a name and of a word is walked column
+    by column, a column for each letter of the name. Neighbours in a column differ by one at most, so that a column
+    is two rows of bits: where it rises and where it falls. For `ab` and the word `abc`, from its empty beginning on:
+
+    | after | column | rises | falls |
+    | --- | --- | --- | --- |
+    | nothing | 0 1 2 3 | a b c | |
+    | a | 1 0 1 2 | b c | a |
+    | ab | 2 1 0 1 | c | a b |
+
+    The last entry is the number of edits: the length of the name, and what rises less what falls: 2 + 1 − 2 = 1.
+    The columns of all words stand side by side in one long integer, which Python reckons with faster than numpy with
+    as many short ones.
     """
     letters = bytes(set(name.encode()))
     held = known.codes[rows] == np.frombuffer(letters, dtype=np.uint8)[:, None, None]
@@ -87,15 +107,15 @@ def _edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.
     places = {
         letter: int.from_bytes(packed[at * size : (at + 1) * size], "little") for at, letter in enumerate(letters)
     }
-    one = int.from_bytes((1).to_bytes(width, "little") * len(rows), "little")
-    every = one * ((1 << LONGEST_COMPARED) - 1)
+    lowest = int.from_bytes((1).to_bytes(width, "little") * len(rows), "little")
+    every = lowest * ((1 << LONGEST_COMPARED) - 1)
     rising, falling, same, before = every, 0, 0, 0
     for letter in name.encode():
         match = places[letter]
         swapped = (((same ^ every) & match) << 1) & before
         same = ((((match & rising) + rising) ^ rising) | match | falling | swapped) & every
         more, fewer = falling | ((same | rising) ^ every), same & rising
-        more, fewer = ((more << 1) & every) | one, (fewer << 1) & every
+        more, fewer = ((more << 1) & every) | lowest, (fewer << 1) & every
         rising, falling, before = fewer | ((same | more) ^ every), same & more, match
     used = (np.uint32(1) << known.lengths[rows]) - np.uint32(1)
     return _count(rising, used) - _count(falling, used) + len(name)

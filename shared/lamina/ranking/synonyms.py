@@ -78,9 +78,9 @@ def _by_stem() -> dict[str, tuple[str, ...]]:
     alike: dict[str, dict[str, None]] = {}
     for line in _MEANINGS.strip().splitlines():
         stems = [stem(word) for word in line.split()]
-        for one in stems:
-            alike.setdefault(one, {}).update(dict.fromkeys(other for other in stems if other != one))
-    return {one: tuple(others) for one, others in alike.items()}
+        for each in stems:
+            alike.setdefault(each, {}).update(dict.fromkeys(other for other in stems if other != each))
+    return {each: tuple(others) for each, others in alike.items()}
 
 
 SYNONYMS: Final = _by_stem()

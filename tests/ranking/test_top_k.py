@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lamina.ranking.order import Ranked
+from lamina.ranking.rank import Ranked
 
 hits = st.lists(st.tuples(st.integers(1, 9), st.booleans(), st.booleans()), max_size=150)
 

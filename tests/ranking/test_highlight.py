@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lamina.ranking.snippet import LONGEST_SNIPPET, plain, snippet
+from lamina.ranking.highlight import LONGEST_SNIPPET, plain, snippet
 
 LONG = (
     "# Title\n\n"
@@ -55,7 +55,7 @@ def test_markdown_marks_are_removed(markdown: str, text: str) -> None:
     assert plain(markdown) == text
 
 
-def test_a_short_needle_is_a_whole_word() -> None:
+def test_a_highlight_term_of_few_letters_is_a_whole_word() -> None:
     body = "Category first. " + "Filler. " * 60 + "The cat sat. " + "Filler. " * 60
     assert snippet(body, (("cat", 1.0),)).startswith("The cat sat.")
 

@@ -1,4 +1,4 @@
-"""Decides what right scores are: the slow, plain BM25 on rank-bm25's base class, which postings must equal."""
+"""The oracle of the scores: the slow, plain BM25 on rank-bm25's base class, which postings must equal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from rank_bm25 import BM25
 
-from lamina.index.bm25 import LENGTH_NORMALISATION, SATURATION, inverse_document_frequency
+from lamina.index.bm25 import K1, B, inverse_document_frequency
 
 
 class PositiveBM25(BM25):  # type: ignore[misc]
@@ -21,8 +21,8 @@ class PositiveBM25(BM25):  # type: ignore[misc]
         """The score of every document for a query of terms; a repeated term counts again."""
         lengths = np.array(self.doc_len)
         scores = np.zeros(self.corpus_size)
-        norm = SATURATION * (1 - LENGTH_NORMALISATION + LENGTH_NORMALISATION * lengths / self.avgdl)
+        norm = K1 * (1 - B + B * lengths / self.avgdl)
         for term in query:
             frequencies = np.array([document.get(term) or 0 for document in self.doc_freqs])
-            scores += self.idf.get(term, 0.0) * frequencies * (SATURATION + 1) / (frequencies + norm)
+            scores += self.idf.get(term, 0.0) * frequencies * (K1 + 1) / (frequencies + norm)
         return scores

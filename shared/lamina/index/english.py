@@ -1,6 +1,6 @@
-"""Decides which words of a query say little: those that shape a sentence, and those of every subject.
+"""Decides which words of English are treated apart: those that say little of a subject, and irregular plurals.
 
-Small corpora on one subject hold few of the latter, and an IDF from such a corpus takes them for rare.
+Small corpora on one subject hold few words of every subject, and an IDF from such a corpus takes them for rare.
 """
 
 from __future__ import annotations
@@ -39,3 +39,62 @@ COMMON_WORDS: Final = _words(
     "usually various want wanted wants way ways well went whatever whenever whole without worth"
 )
 """Words of every subject; they count less than their rarity says."""
+
+# A singular and its plurals. Not those that are words of their own as well (lives, bases, people, data).
+_FORMS: Final = """
+child children
+man men
+woman women
+foot feet
+tooth teeth
+goose geese
+mouse mice
+leaf leaves
+knife knives
+wife wives
+half halves
+shelf shelves
+loaf loaves
+wolf wolves
+thief thieves
+calf calves
+index indices
+matrix matrices
+vertex vertices
+vortex vortices
+appendix appendices
+axis axes
+analysis analyses
+hypothesis hypotheses
+thesis theses
+crisis crises
+diagnosis diagnoses
+parenthesis parentheses
+synthesis syntheses
+criterion criteria
+phenomenon phenomena
+automaton automata
+schema schemata
+corpus corpora
+radius radii
+nucleus nuclei
+stimulus stimuli
+locus loci
+formula formulae
+antenna antennae
+larva larvae
+bacterium bacteria
+stratum strata
+spectrum spectra
+maximum maxima
+minimum minima
+optimum optima
+erratum errata
+addendum addenda
+curriculum curricula
+"""
+
+SINGULARS: Final = {
+    plural: singular for singular, *plurals in map(str.split, _FORMS.strip().splitlines()) for plural in plurals
+}
+"""Plural → singular."""

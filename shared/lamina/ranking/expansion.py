@@ -1,0 +1,124 @@
+"""Decides which words are searched beside those of a query or in their place: completions, synonyms, corrections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from lamina.index.scope_postings import ScopePostings
+from lamina.index.terms import FORM_MARK, HEAD_MARK, stem, term
+from lamina.ranking.lookup import (
+    FORM_WEIGHT,
+    HEAD_WEIGHT,
+    TermMatch,
+    TermPostings,
+    anywhere_and_head,
+    term_postings,
+    weighted,
+)
+from lamina.ranking.spelling import corrections
+from lamina.ranking.synonyms import SYNONYMS
+
+MOST_COMPLETIONS: Final = 64
+"""Stems that an unfinished word may stand for, and as many exact forms."""
+MOST_CORRECTED: Final = 8
+"""Terms of one query for which a near spelling is looked for."""
+CORRECTION_TRUST: Final = 0.7
+"""How much of a word's weight a document holds that has only a correction of it."""
+
+
+def expand(matches: Sequence[TermMatch], scope: ScopePostings) -> list[TermMatch]:
+    """Completes the unfinished word, adds synonyms to the others, and corrects what occurs nowhere and has none."""
+    expanded: list[TermMatch] = []
+    corrected = 0
+    for match in matches:
+        match = _completed(match, scope) if match.word.unfinished else _with_synonyms(match, scope)
+        unknown = 0 if match.synonyms else _unknown(match)
+        if unknown and corrected + unknown <= MOST_CORRECTED:
+            corrected += unknown
+            match = _corrected(match, scope)
+        expanded.append(match)
+    return expanded
+
+
+def _completed(match: TermMatch, scope: ScopePostings) -> TermMatch:
+    """An unfinished word and its last part stand for the most frequent terms that begin so."""
+    parts = (*match.parts[:-1], *(_completion(part, scope) for part in match.parts[-1:]))
+    return match._replace(whole=_completion(match.whole, scope), parts=parts)
+
+
+def _completion(unfinished: TermPostings, scope: ScopePostings) -> TermPostings:
+    """The postings of all that a beginning may stand for, as if it were a single term; its own where there is nothing.
+
+    `conf` in a scope with *config*, *configs*, *conference* and *confusing*: the stems `config`, `confer` and `confus`
+    begin so; of the exact forms `=configs`, `=conference` and `=confusing` none adds anything, since their stems are
+    among those. `confe` has the form `=conference` and the stem `confer`. `conferenc` has the form alone, which is
+    then searched itself, as its stem does not begin so. A document that holds two of the terms counts once for the
+    document frequency, and both their frequencies count.
+    """
+    prefix = unfinished.term.name
+    terms = scope.completions(prefix, MOST_COMPLETIONS)
+    forms = scope.completions(FORM_MARK + prefix, MOST_COMPLETIONS)
+    terms += [form for form in forms if not stem(form.removeprefix(FORM_MARK)).startswith(prefix)]
+    if not terms:
+        return unfinished
+    in_head = [HEAD_MARK + each for each in terms]
+    lists = [
+        (scope.joint_posting_list(terms), 1 + FORM_WEIGHT),
+        (scope.joint_posting_list(in_head, in_head=True), (1 + FORM_WEIGHT) * HEAD_WEIGHT),
+    ]
+    return weighted(unfinished.term, lists)
+
+
+def _with_synonyms(match: TermMatch, scope: ScopePostings) -> TermMatch:
+    """Adds the synonyms that occur in the scope, none of them with a higher IDF than the word itself."""
+    whole = match.whole
+    stems = SYNONYMS.get(whole.term.stem)
+    if stems is None:
+        return match
+    key = ("synonyms", whole.term.name)
+    known: tuple[TermPostings, ...] | None = scope.memory.get(key)
+    if known is None:
+        looked_up = (weighted(term(each), anywhere_and_head(each, scope, 1.0), whole.idf) for each in stems)
+        known = tuple(synonym for synonym in looked_up if synonym.found)
+        scope.memory.keep(key, known, sum(len(synonym.contributions) for synonym in known))
+    return match._replace(synonyms=known)
+
+
+def _unknown(match: TermMatch) -> int:
+    """How many terms occur nowhere: the whole and parts, unless the whole is found or all its parts are.
+
+    Terms in other letters than a to z are not counted, as nothing is near them.
+    """
+    if match.whole.found or not match.whole.term.name.isascii():
+        return 0
+    missing = sum(not part.found for part in match.parts)
+    return 0 if match.parts and not missing else 1 + missing
+
+
+def _corrected(match: TermMatch, scope: ScopePostings) -> TermMatch:
+    """The match with corrections for its unknown terms; unchanged where there are none."""
+    whole = _corrections(match.whole, scope)
+    if not match.parts:
+        if len(whole) == 1:
+            return TermMatch(match.word, whole[0], (), trust=CORRECTION_TRUST)
+        return TermMatch(match.word, match.whole, whole, trust=CORRECTION_TRUST) if whole else match
+    parts = tuple([part if part.found else _correction(part, scope) for part in match.parts])
+    changed = len(whole) == 1 or any(new is not old for new, old in zip(parts, match.parts, strict=True))
+    nearest = whole[0] if len(whole) == 1 else match.whole
+    return TermMatch(match.word, nearest, parts, trust=CORRECTION_TRUST) if changed else match
+
+
+def _correction(part: TermPostings, scope: ScopePostings) -> TermPostings:
+    """The correction of a part, if it is one word; else the part."""
+    found = _corrections(part, scope)
+    return found[0] if len(found) == 1 else part
+
+
+def _corrections(unknown: TermPostings, scope: ScopePostings) -> tuple[TermPostings, ...]:
+    key = ("corrections", unknown.term.name)
+    names: tuple[str, ...] | None = scope.memory.get(key)
+    if names is None:
+        names = corrections(unknown.term, scope)
+        scope.memory.keep(key, names)
+    return tuple([term_postings(term(name), scope) for name in names])

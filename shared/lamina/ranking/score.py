@@ -1,0 +1,55 @@
+"""Decides what each document scores for a query, and how much of the query it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lamina.index.bm25 import Contribution, add_up
+from lamina.ranking.lookup import SYNONYM_WEIGHT, TermMatch, TermPostings
+
+PART_WEIGHT: Final = 0.25
+"""What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
+SCORE_STEPS: Final = 1_000_000
+"""Scores are rounded to six decimals before they are compared."""
+
+
+def contributions(match: TermMatch) -> Iterator[Contribution]:
+    """What a word gives to each document that holds its whole, a part or a synonym."""
+    times = match.word.times * match.word.term_weight
+    part_times = times * PART_WEIGHT if match.whole.found else times
+    terms: list[tuple[TermPostings, float]] = [(match.whole, times), *((part, part_times) for part in match.parts)]
+    terms += [(synonym, times * SYNONYM_WEIGHT) for synonym in match.synonyms]
+    return (
+        (documents, impacts, weight * by)
+        for postings, by in terms
+        for documents, impacts, weight in postings.contributions
+    )
+
+
+def score(given: Sequence[Contribution], count: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """The documents of an index of `count` that score, ascending, and their scores in millionths, at least one."""
+    found, scores = add_up(given, count)
+    return found, np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
+
+
+def coverage(matches: Sequence[TermMatch], found: NDArray[np.int32], count: int) -> NDArray[np.float64]:
+    """The share of the query's IDF weight that each of the documents found holds, 0 to 1."""
+    asked = sum(match.weight for match in matches)
+    documents, weights = add_up([_held(match, count) for match in matches], count)
+    # A document that scores holds a stem, so these are the documents that score.
+    shares = np.minimum(weights / asked, 1.0) if len(weights) else weights
+    return shares[np.searchsorted(documents, found)]
+
+
+def _held(match: TermMatch, count: int) -> Contribution:
+    """How much of a word's weight each document holds."""
+    even = [
+        (postings.documents, np.broadcast_to(np.float64(1), len(postings.documents)), share)
+        for postings, share in match.shares()
+    ]
+    documents, held = add_up(even, count)
+    return documents, np.minimum(held, match.weight), match.trust
