@@ -27,7 +27,7 @@ from tests.corpora import SAMPLES
 
 from lamina.corpus.document import Document
 from lamina.index import bm25
-from lamina.ranking import expansion, lookup, query, score
+from lamina.ranking import lookup, query, score
 
 SHARED = Path(__file__).resolve().parents[3] / "shared"
 FOLDS = 5
@@ -40,8 +40,8 @@ LEAST_AHEAD = -0.005
 MODULES = {
     "K1": (bm25,),
     "B": (bm25,),
-    "FORM_WEIGHT": (lookup, expansion),
-    "HEAD_WEIGHT": (lookup, expansion),
+    "FORM_WEIGHT": (lookup,),
+    "HEAD_WEIGHT": (lookup,),
     "PART_WEIGHT": (score,),
     "SYNONYM_WEIGHT": (lookup, score),
     "COMMON_WORD_WEIGHT": (query,),

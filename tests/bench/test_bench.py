@@ -35,7 +35,7 @@ def test_an_enlarged_corpus_has_the_postings_that_a_build_gives_its_texts() -> N
     counted = []
     for number in range(40):
         title, body = (
-            Counter(name for word in words(text) for name in (word.whole, *word.parts))
+            Counter(each.name for word in words(text) for each in (word.whole, *word.parts))
             for text in (corpus.title(number), corpus.text(number))
         )
         counted.append(term_counts(title + body, title))

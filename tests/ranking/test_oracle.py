@@ -53,7 +53,12 @@ class Page(NamedTuple):
 
 
 def named(texts: Sequence[str]) -> list[str]:
-    return [name for text in texts for word in words(text) for name in (word.whole, *word.parts)]
+    return [
+        name
+        for text in texts
+        for word in words(text)
+        for name in (word.whole.name, *(part.name for part in word.parts))
+    ]
 
 
 def bm25(texts: Sequence[list[str]], counts: Callable[[str], bool], most: float = math.inf) -> list[float]:
@@ -82,24 +87,26 @@ class Scorer:
 
     def scores(self, query: str) -> dict[int, float]:
         """The score of each document that is found."""
-        asked = [word for word in words(query) if word.whole not in STOP_WORDS] or words(query)
-        times = Counter(word.whole for word in asked)
+        asked = [word for word in words(query) if word.whole.name not in STOP_WORDS] or words(query)
+        times = Counter(word.whole.name for word in asked)
         totals = [0.0] * len(self.texts)
-        for word in {word.whole: word for word in reversed(asked)}.values():
-            by = min(times[word.whole], 100) * (0.4 if word.whole in COMMON else 1)
+        for word in {word.whole.name: word for word in reversed(asked)}.values():
+            by = min(times[word.whole.name], 100) * (0.4 if word.whole.name in COMMON else 1)
             totals = [total + by * given for total, given in zip(totals, self._word(word), strict=True)]
         return {number: total for number, total in enumerate(totals) if total}
 
     def _word(self, word: Word) -> list[float]:
-        own = self._beside_head(same_stem(word.whole), 1)
+        own = self._beside_head(same_stem(word.whole.name), 1)
         part = 0.25 if any(own) else 1
-        rows = [own, self._form(word.whole, 1)]
+        rows = [own, self._form(word.whole.name, 1)]
         rows += [
-            row for name in word.parts for row in (self._beside_head(same_stem(name), part), self._form(name, part))
+            row
+            for each in word.parts
+            for row in (self._beside_head(same_stem(each.name), part), self._form(each.name, part))
         ]
         for one, other in SYNONYMS.items():
-            if stem(one) == stem(word.whole):
-                own_idf = idf(self.texts, same_stem(word.whole))
+            if stem(one) == stem(word.whole.name):
+                own_idf = idf(self.texts, same_stem(word.whole.name))
                 rows.append(self._beside_head(same_stem(other), 0.4, own_idf))
         return [sum(column) for column in zip(*rows, strict=True)]
 

@@ -13,7 +13,7 @@ from pydantic import Field
 from lamina.actions.action import Action
 from lamina.actions.legacy import start_here
 from lamina.actions.page import Entry, Page, Row
-from lamina.actions.ranked import applied, first_of
+from lamina.actions.ranked import applied
 from lamina.actions.reading import Reading
 from lamina.actions.report import MOST_TOP, legacy_tokens, ranked_facts
 from lamina.actions.search import grouped
@@ -24,6 +24,7 @@ from lamina.governance.floor import lowest, read_required
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.match import weak_or_better
+from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
 from lamina.ranking.scope import Scope, check_values, passing
 
@@ -71,7 +72,7 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
 
     other = ~np.isin(ranked.found, named)
     passes = passing(filters, snapshot)[ranked.found]
-    first = first_of(request.grouping, ranked, scope, passes)
+    first = standing_first(request.grouping, ranked, scope.overlay, passes)
     relevant = other & passes
     places = ranked.best(max(request.offset + request.limit, MOST_TOP), relevant, first)
     listed = [
@@ -110,7 +111,7 @@ def _constraints(snapshot: Snapshot, ranked: Ranked, scope: Scope, grouping: Gro
     """The best-matching constraint documents that hold real evidence for the task."""
     known = weak_or_better(ranked.coverage)
     every = np.ones(len(ranked.found), dtype=np.bool_)
-    order = ranked.best(len(known), known, first_of(grouping, ranked, scope, every))
+    order = ranked.best(len(known), known, standing_first(grouping, ranked, scope.overlay, every))
     numbers = ranked.found[order].tolist()
     return list(islice((n for n in numbers if n != done and _is_constraint(snapshot, n)), MOST_CONSTRAINTS))
 

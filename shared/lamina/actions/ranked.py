@@ -12,11 +12,10 @@ from lamina.actions.reading import Reading
 from lamina.actions.report import MOST_TOP, ranked_facts
 from lamina.contract.envelope import CallFacts, Envelope
 from lamina.contract.filters import Filters
-from lamina.contract.request import GroupedRequest, Grouping
+from lamina.contract.request import GroupedRequest
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.highlight import snippet
-from lamina.ranking.match import weak_or_better
-from lamina.ranking.order import near_best_rival, standing_first
+from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
 from lamina.ranking.scope import Scope, check_values, passing
 
@@ -95,20 +94,8 @@ def ranked_documents(
     if request.knowledge_base_url is not None:
         by_overlay = rank(reading.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
         match["overlay_signal"] = by_overlay.match.signal
-    return Matches(snapshot, scope, ranked, kept, first_of(request.grouping, ranked, scope, kept), match)
-
-
-def first_of(grouping: Grouping, ranked: Ranked, scope: Scope, pool: NDArray[np.bool_]) -> NDArray[np.bool_] | None:
-    """Which of the ranked documents the grouping puts before the rest; None where score alone decides.
-
-    `pool` are those that stand against each other.
-    """
-    of_overlay = scope.overlay[ranked.found]
-
-    def leading() -> NDArray[np.bool_]:
-        return weak_or_better(ranked.coverage) & near_best_rival(ranked.scores, pool & ~of_overlay)
-
-    return standing_first(grouping, of_overlay, leading)
+    first = standing_first(request.grouping, ranked, scope.overlay, kept)
+    return Matches(snapshot, scope, ranked, kept, first, match)
 
 
 def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:

@@ -65,28 +65,28 @@ _CONTRACTION: Final = re.compile(r"['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)
 _STEMMER: Final = Stemmer.Stemmer("english", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
-    """One word or identifier of a text, by its names: folded, in lower case, not stemmed.
-
-    `parts` name what it is made of (`submit_typeset`: `submittypeset`, then `submit` and `typeset`) and how else
-    it is spelled (`schluessel`); a plain word has none. `surface` is the word as it was written.
-    """
-
-    surface: str
-    whole: str
-    parts: tuple[str, ...] = ()
-
-
 class Term(NamedTuple):
-    """A name as it is looked up: with its stem, and under its exact form too where the two differ."""
+    """A name of a word, folded and in lower case, with its stem: indexed by both where they differ."""
 
     name: str
     stem: str
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or identifier of a text: as it was written, and as terms.
+
+    `parts` are what it is made of (`submit_typeset`: `submittypeset`, then `submit` and `typeset`) and how else
+    it is spelled (`schluessel`); a plain word has none.
+    """
+
+    surface: str
+    whole: Term
+    parts: tuple[Term, ...] = ()
+
+
 def words(text: str) -> list[Word]:
-    """The words of a text in order, each with the names of its parts. Any string is safe, the cost linear."""
+    """The words of a text in order, each with its parts. Any string is safe, the cost linear."""
     return [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
 
 
@@ -98,9 +98,9 @@ def names(text: str) -> Iterator[str]:
     )
 
 
-def sequence(read: Iterable[Word]) -> Iterator[str]:
-    """The names that stand one after another in a text: of a compound its parts, else the word itself."""
-    return (name for word in read for name in (word.parts or (word.whole,)))
+def sequence(read: Iterable[Word]) -> Iterator[Term]:
+    """The terms that stand one after another in a text: of a compound its parts, else the word itself."""
+    return (each for word in read for each in (word.parts or (word.whole,)))
 
 
 def term(name: str) -> Term:
@@ -147,13 +147,17 @@ def _words_of(chunk: str) -> tuple[Word, ...]:
 
 def _pairs(run: str) -> tuple[Word, ...]:
     if len(run) == 1:
-        return (Word(run, run),)
-    return tuple(Word(run[i : i + 2], run[i : i + 2], (run[i], run[i + 1])) for i in range(len(run) - 1))
+        return (_word(run, run),)
+    return tuple(_word(run[i : i + 2], run[i : i + 2], (run[i], run[i + 1])) for i in range(len(run) - 1))
+
+
+def _word(surface: str, whole: str, parts: Iterable[str] = ()) -> Word:
+    return Word(surface, term(whole), tuple(map(term, parts)))
 
 
 @lru_cache(maxsize=1 << 14)
 def _names(chunk: str) -> tuple[str, ...]:
-    return tuple(name for word in _words_of(chunk) for name in (word.whole, *word.parts))
+    return tuple(each.name for word in _words_of(chunk) for each in (word.whole, *word.parts))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -161,7 +165,7 @@ def _read(chunk: str) -> tuple[Word, ...]:
     if _UNSPACED_RUN.match(chunk):
         return _pairs(fold(chunk))
     if _SYMBOL.fullmatch(chunk):
-        return (Word(chunk, chunk.lower()),)
+        return (_word(chunk, chunk.lower()),)
     segments = _segments(fold(chunk))
     found = [name for segment in segments for name in _segment_names(segment)]
     if not found:
@@ -171,9 +175,9 @@ def _read(chunk: str) -> tuple[Word, ...]:
         others = [name for segment in _segments(fold(spelled)) for name in _segment_names(segment)]
         found += [name for name in others if name not in found]
     if len(segments) == 1:
-        return (Word(chunk, found[0], tuple(found[1:])),)
+        return (_word(chunk, found[0], found[1:]),)
     path = "/".join(segment.lower() for segment in segments)[:LONGEST_TERM]
-    return (Word(chunk, path, tuple(found)),)
+    return (_word(chunk, path, found),)
 
 
 def _segments(folded: str) -> list[str]:

@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.terms import FORM_MARK, HEAD_MARK, stem, term
-from lamina.ranking.lookup import (
-    FORM_WEIGHT,
-    HEAD_WEIGHT,
-    TermMatch,
-    TermPostings,
-    anywhere_and_head,
-    term_postings,
-    weighted,
-)
+from lamina.index.terms import FORM_MARK, stem, term
+from lamina.ranking.lookup import TermMatch, TermPostings, joint_postings, synonym_postings, term_postings
 from lamina.ranking.spelling import corrections
 from lamina.ranking.synonyms import SYNONYMS
 
@@ -60,14 +52,7 @@ def _completion(unfinished: TermPostings, scope: ScopePostings) -> TermPostings:
     terms = scope.completions(prefix, MOST_COMPLETIONS)
     forms = scope.completions(FORM_MARK + prefix, MOST_COMPLETIONS)
     terms += [form for form in forms if not stem(form.removeprefix(FORM_MARK)).startswith(prefix)]
-    if not terms:
-        return unfinished
-    in_head = [HEAD_MARK + each for each in terms]
-    lists = [
-        (scope.joint_posting_list(terms), 1 + FORM_WEIGHT),
-        (scope.joint_posting_list(in_head, in_head=True), (1 + FORM_WEIGHT) * HEAD_WEIGHT),
-    ]
-    return weighted(unfinished.term, lists)
+    return joint_postings(unfinished.term, terms, scope) if terms else unfinished
 
 
 def _with_synonyms(match: TermMatch, scope: ScopePostings) -> TermMatch:
@@ -79,7 +64,7 @@ def _with_synonyms(match: TermMatch, scope: ScopePostings) -> TermMatch:
     key = ("synonyms", whole.term.name)
     known: tuple[TermPostings, ...] | None = scope.memory.get(key)
     if known is None:
-        looked_up = (weighted(term(each), anywhere_and_head(each, scope, 1.0), whole.idf) for each in stems)
+        looked_up = (synonym_postings(term(each), scope, whole.idf) for each in stems)
         known = tuple(synonym for synonym in looked_up if synonym.found)
         scope.memory.keep(key, known, sum(len(synonym.contributions) for synonym in known))
     return match._replace(synonyms=known)

@@ -90,22 +90,37 @@ def term_postings(term: Term, scope: ScopePostings) -> TermPostings:
     known: TermPostings | None = scope.memory.get(key)
     if known is None:
         if term.stem == term.name:
-            lists = anywhere_and_head(term.stem, scope, 1 + FORM_WEIGHT)
+            lists = _anywhere_and_head(term.stem, scope, 1 + FORM_WEIGHT)
         else:
-            lists = anywhere_and_head(term.stem, scope, 1.0)
+            lists = _anywhere_and_head(term.stem, scope, 1.0)
             lists.append((scope.posting_list(FORM_MARK + term.name), FORM_WEIGHT))
             lists.append((scope.posting_list(HEAD_MARK + FORM_MARK + term.name), HEAD_WEIGHT * FORM_WEIGHT))
-        known = weighted(term, lists)
+        known = _weighted(term, lists)
         scope.memory.keep(key, known, len(known.contributions))
     return known
 
 
-def anywhere_and_head(term: str, scope: ScopePostings, weight: float) -> list[tuple[PostingList, float]]:
+def synonym_postings(synonym: Term, scope: ScopePostings, most: float) -> TermPostings:
+    """Looks a synonym up by its name, which is a stem; its IDF counts at most as `most`."""
+    return _weighted(synonym, _anywhere_and_head(synonym.name, scope, 1.0), most)
+
+
+def joint_postings(term: Term, stands_for: Sequence[str], scope: ScopePostings) -> TermPostings:
+    """The postings of several index terms that a term stands for, as if they were the same; each counts as a form."""
+    in_head = [HEAD_MARK + each for each in stands_for]
+    lists = [
+        (scope.joint_posting_list(stands_for), 1 + FORM_WEIGHT),
+        (scope.joint_posting_list(in_head, in_head=True), (1 + FORM_WEIGHT) * HEAD_WEIGHT),
+    ]
+    return _weighted(term, lists)
+
+
+def _anywhere_and_head(term: str, scope: ScopePostings, weight: float) -> list[tuple[PostingList, float]]:
     """The posting lists of an index term, anywhere in a document and in its head, with their weights."""
     return [(scope.posting_list(term), weight), (scope.posting_list(HEAD_MARK + term), weight * HEAD_WEIGHT)]
 
 
-def weighted(term: Term, lists: Sequence[tuple[PostingList, float]], most: float = math.inf) -> TermPostings:
+def _weighted(term: Term, lists: Sequence[tuple[PostingList, float]], most: float = math.inf) -> TermPostings:
     """A term's weighted posting lists: anywhere, in the head, then what else. An IDF counts at most as `most`."""
     anywhere, head = lists[0][0], lists[1][0]
     contributions = [

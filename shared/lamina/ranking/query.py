@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -14,8 +13,6 @@ from lamina.index.terms import (
     Word,
     fold,
     sequence,
-    stem,
-    term,
     umlauts_spelled_out,
     unspaced,
     words,
@@ -72,48 +69,45 @@ def analyse(text: str, *, prefix: bool = False) -> Query:
     `prefix` says that the last word may be the beginning of a longer one.
     """
     every = words(text)
-    asked = [word for word in every if word.whole not in STOP_WORDS] or every
+    asked = [word for word in every if word.whole.name not in STOP_WORDS] or every
     firsts: list[Word] = []
-    times: dict[str, int] = {}
+    times: dict[Term, int] = {}
     for word in asked:
         if word.whole in times:
             times[word.whole] += 1
         elif len(firsts) < MOST_WORDS:
             times[word.whole] = 1
             firsts.append(word)
-    finished = [_query_word(word, times[word.whole]) for word in firsts]
+    found = [_query_word(word, times[word.whole]) for word in firsts]
     # A space or another mark after a word says that it is finished.
     if prefix and every and text.endswith(every[-1].surface):
         last = _query_word(every[-1], 1)._replace(unfinished=True)
-        finished = [*(word for word in finished if word.whole != last.whole), last]
-    return Query(tuple(finished), _phrases(text) if len(every) <= LONGEST_SEARCH else ())
+        found = [*(word for word in found if word.whole != last.whole), last]
+    return Query(tuple(found), _phrases(text) if len(every) <= LONGEST_SEARCH else ())
 
 
 def _query_word(word: Word, times: int) -> QueryWord:
-    term_weight = COMMON_WORD_WEIGHT if word.whole in COMMON_WORDS else 1.0
-    parts = tuple(map(term, word.parts[:MOST_PARTS]))
-    return QueryWord(word.surface, term(word.whole), parts, min(times, MOST_TIMES), term_weight)
-
-
-def _phrase_words(text: str) -> tuple[str, ...]:
-    """The words of a quoted phrase as they are compared: folded, lower case, punctuation aside."""
-    return tuple(PHRASE_WORD.findall(fold(text).casefold()))
+    term_weight = COMMON_WORD_WEIGHT if word.whole.name in COMMON_WORDS else 1.0
+    return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], min(times, MOST_TIMES), term_weight)
 
 
 def _phrases(text: str) -> tuple[Phrase, ...]:
-    quoted = (match.group(1) for match in _QUOTED.finditer(text))
-    return tuple(dict.fromkeys(_phrase(text) for text in quoted if _is_phrase(_phrase_words(text))))[:MOST_PHRASES]
+    quoted = (_phrase(match.group(1)) for match in _QUOTED.finditer(text))
+    return tuple(dict.fromkeys(phrase for phrase in quoted if phrase is not None))[:MOST_PHRASES]
 
 
-def _is_phrase(quoted: Sequence[str]) -> bool:
-    """One quoted word is emphasis, as in: what "complete" means. More than a search has are prose."""
-    if len(quoted) == 1:
-        return len(quoted[0]) > 1 and any(map(unspaced, quoted[0]))
-    return 1 < len(quoted) <= LONGEST_SEARCH
+def _phrase(quoted: str) -> Phrase | None:
+    """A quoted phrase, its words folded, in lower case, punctuation aside.
 
-
-def _phrase(quoted: str) -> Phrase:
-    spellings = dict.fromkeys((_phrase_words(quoted), _phrase_words(umlauts_spelled_out(quoted))))
+    None for a single word, which is emphasis, as in: what "complete" means; and for more words than a search has,
+    which are prose.
+    """
     # A word with an umlaut has two spellings, of which a document may hold either.
+    spellings = [PHRASE_WORD.findall(fold(text).casefold()) for text in (quoted, umlauts_spelled_out(quoted))]
+    first = spellings[0]
+    unspaced_text = len(first) == 1 and len(first[0]) > 1 and any(map(unspaced, first[0]))
+    if not (unspaced_text or 1 < len(first) <= LONGEST_SEARCH):
+        return None
     plain = [word for word in words(quoted) if umlauts_spelled_out(word.surface) is word.surface]
-    return Phrase(tuple(spellings), frozenset(map(stem, sequence(plain))))
+    stems = frozenset(each.stem for each in sequence(plain))
+    return Phrase(tuple(dict.fromkeys(map(tuple, spellings))), stems)

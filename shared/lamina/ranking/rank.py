@@ -13,13 +13,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.index.bm25 import Contribution
+from lamina.index.bm25 import Contribution, top_k
 from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.expansion import expand
 from lamina.ranking.highlight import HighlightTerms, highlight_terms
 from lamina.ranking.lookup import TermMatch, look_up
 from lamina.ranking.match import Match, match_of
-from lamina.ranking.order import first_places
 from lamina.ranking.phrases import holding
 from lamina.ranking.query import Phrase, analyse
 from lamina.ranking.score import SCORE_STEPS, contributions, coverage, score
@@ -49,7 +48,10 @@ class Ranked:
 
         `among` leaves out all others, `first` puts some before the rest; both have an entry a place.
         """
-        return first_places(self.steps, most, among, first)
+        if among is None:
+            return top_k(self.steps, most, first)
+        places = np.flatnonzero(among)
+        return places[top_k(self.steps[among], most, None if first is None else first[among])]
 
     @cached_property
     def in_order(self) -> NDArray[np.int32]:
@@ -96,7 +98,7 @@ def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], pre
     asked = _looked_up(query, prefix, scope)
     found, steps = score(asked.given, scope.whole.count)
     if asked.phrases:
-        order = first_places(steps, len(steps), None, None)
+        order = top_k(steps, len(steps))
         held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
         found, steps = found[held], steps[held]
     return Ranked(found, steps, asked.matches, scope.whole.count, text_of)
@@ -108,7 +110,8 @@ def _looked_up(text: str, prefix: bool, scope: ScopePostings) -> _LookedUp:
     known: _LookedUp | None = None if prefix else scope.memory.get(key)
     if known is None:
         query = analyse(text, prefix=prefix)
-        matches = expand(look_up(query.words, scope), scope)
+        matches = look_up(query.words, scope)
+        matches = expand(matches, scope)
         given = tuple([contribution for match in matches for contribution in contributions(match)])
         known = _LookedUp(query.phrases, tuple(matches), given)
         # What completes an unfinished word is no view of the scope's postings, and as large as the scope.

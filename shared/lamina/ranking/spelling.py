@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.terms import FORM_MARK, Term, stem
+from lamina.index.terms import Term, stem, terms_of
 from lamina.index.vocabulary import LONGEST_COMPARED, KnownWords, letters_of
 
 SHORTEST_CORRECTED: Final = 5
@@ -129,15 +129,11 @@ def _count(integer: int, used: NDArray[np.uint32]) -> NDArray[np.int64]:
 
 
 def _halves(name: str, scope: ScopePostings) -> tuple[str, ...]:
+    """The two known words that a name runs together, those whose rarer half is in most documents."""
     found = []
     for cut in range(SHORTEST_HALF, len(name) - SHORTEST_HALF + 1):
         halves = (name[:cut], name[cut:])
-        rarer = min(_known_as_written(half, scope) for half in halves)
+        rarer = min(scope.document_frequency(terms_of(half)[-1]) for half in halves)
         if rarer:
             found.append((rarer, halves))
     return max(found)[1] if found else ()
-
-
-def _known_as_written(name: str, scope: ScopePostings) -> int:
-    stemmed = stem(name)
-    return scope.document_frequency(name if stemmed == name else FORM_MARK + name)
