@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 from tests.bench.judged import Quality, QuerySet, documents_in, evaluation_sets, quality
-from tests.corpora import NOT_AT_HAND, REAL, unpacked
+from tests.corpora import NOT_AT_HAND, REAL, SAMPLES, unpacked
 
 from lamina.corpus.document import Document, parse
 from lamina.index.postings import Postings, document_terms
@@ -193,21 +194,17 @@ def test_words_of_every_script_are_found(query: str, text: str) -> None:
 
 
 def test_an_unfinished_word_stands_for_so_many_words_and_no_more() -> None:
-    bodies = [f"zeb{one}{other}" for one in "bcdfghkq" for other in "bcdfghkq"]
+    bodies = [f"zeb{first}{second}" for first in "bcdfghkq" for second in "bcdfghkq"]
     assert sorted(found("zeb", *bodies, "zebzz", prefix=True)) == list(range(64))
 
 
 class Judgements:
-    """The real corpora under the judged queries."""
+    """A baseline and an overlay under their judged queries."""
 
-    def __init__(self, folder: Path) -> None:
-        self.path = REAL.parent / "eval" / "queries.jsonl"
-        roots = [
-            unpacked(f"{name}.tar.gz", folder / name) for name in ("klappy.dev-2026-04-28", "ptxprint-mcp-2026-04-28")
-        ]
-        baseline, overlay = map(documents_in, roots)
+    def __init__(self, path: Path, baseline: Sequence[Document], overlay: Sequence[Document]) -> None:
+        self.path = path
         self.counted = {id(document): document_terms(document) for document in (*baseline, *overlay)}
-        self.sets = evaluation_sets(self.path, baseline, overlay)
+        self.sets = evaluation_sets(path, baseline, overlay)
         self.scopes: dict[int, ScopePostings] = {}
 
     def asked(self, text: str, documents: Sequence[Document]) -> Ranked:
@@ -221,30 +218,51 @@ class Judgements:
     def figures(self, name: str) -> list[Quality]:
         """The figures of each query of a set, the overlay's documents first where it has one."""
         return [
-            quality(self._order(judged.text, one), judged)
-            for one in self.sets
-            if one.name == name
-            for judged in one.queries
+            quality(self._order(judged.text, each), judged)
+            for each in self.sets
+            if each.name == name
+            for judged in each.queries
         ]
 
-    def _order(self, text: str, one: QuerySet) -> list[int]:
-        order = self.asked(text, one.documents).in_order.tolist()
-        return sorted(order, key=lambda number: number >= one.overlay) if one.overlay else order
+    def _order(self, text: str, of: QuerySet) -> list[int]:
+        order = self.asked(text, of.documents).in_order.tolist()
+        return sorted(order, key=lambda number: number >= of.overlay) if of.overlay else order
 
-    def signals(self, name: str) -> Iterator[str]:
-        """What the match of each query of a set says, over both corpora."""
-        both = max((one.documents for one in self.sets), key=len)
-        for line in self.path.read_text(encoding="utf-8").splitlines():
-            row: Mapping[str, str] = json.loads(line)
-            if row["set"] == name:
-                yield self.asked(row["query"], both).match.signal
+    def signals(self, wanted: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+        """What the match says of each query that is wanted, over both corpora."""
+        both = max((each.documents for each in self.sets), key=len)
+        rows = map(json.loads, self.path.read_text(encoding="utf-8").splitlines())
+        return [self.asked(row["query"], both).match.signal for row in rows if wanted(row)]
+
+
+@pytest.fixture(scope="module")
+def sample() -> Judgements:
+    baseline, overlay = (documents_in(SAMPLES / name) for name in ("handbook", "gauge-firmware"))
+    return Judgements(SAMPLES / "questions.jsonl", baseline, overlay)
 
 
 @pytest.fixture(scope="module")
 def judgements(tmp_path_factory: pytest.TempPathFactory) -> Judgements:
     if not REAL.is_dir():
         pytest.skip(NOT_AT_HAND)
-    return Judgements(tmp_path_factory.mktemp("judged"))
+    folder = tmp_path_factory.mktemp("judged")
+    names = ("klappy.dev-2026-04-28", "ptxprint-mcp-2026-04-28")
+    baseline, overlay = (documents_in(unpacked(f"{name}.tar.gz", folder / name)) for name in names)
+    return Judgements(REAL.parent / "eval" / "queries.jsonl", baseline, overlay)
+
+
+def test_judged_questions_on_the_sample_keep_their_quality(sample: Judgements) -> None:
+    figures = sample.figures("sample")
+    assert len(figures) == 46
+    assert fmean(each.ndcg for each in figures) >= 0.96
+    assert fmean(each.success for each in figures) >= 0.95
+
+
+def test_what_the_sample_does_not_know_is_no_match_and_what_it_answers_mostly_is(sample: Judgements) -> None:
+    answered = sample.signals(lambda row: bool(row["relevant"]))
+    assert sample.signals(lambda row: not row["relevant"]) == ["none"] * 5
+    assert answered.count("none") <= 2
+    assert answered.count("strong") >= 30
 
 
 @pytest.mark.parametrize(
@@ -261,7 +279,8 @@ def test_judged_queries_keep_their_quality(
 
 
 def test_what_no_corpus_knows_is_never_a_strong_match_and_what_one_answers_never_none(judgements: Judgements) -> None:
-    absent, probes = list(judgements.signals("absent")), list(judgements.signals("probe"))
+    absent = judgements.signals(lambda row: row["set"] == "absent")
+    probes = judgements.signals(lambda row: row["set"] == "probe")
     assert (len(absent), len(probes)) == (2, 8)
     assert "strong" not in absent
     assert "none" not in probes

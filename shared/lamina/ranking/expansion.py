@@ -40,13 +40,20 @@ def _completed(match: TermMatch, scope: ScopePostings) -> TermMatch:
 
 
 def _completion(unfinished: TermPostings, scope: ScopePostings) -> TermPostings:
-    """The postings of all that a beginning may stand for, as if it were a single term; its own where there is nothing.
+    """The postings of all that a beginning may stand for, as if it were the same term; its own where there is nothing.
 
-    `conf` in a scope with *config*, *configs*, *conference* and *confusing*: the stems `config`, `confer` and `confus`
-    begin so; of the exact forms `=configs`, `=conference` and `=confusing` none adds anything, since their stems are
-    among those. `confe` has the form `=conference` and the stem `confer`. `conferenc` has the form alone, which is
-    then searched itself, as its stem does not begin so. A document that holds two of the terms counts once for the
-    document frequency, and both their frequencies count.
+    In a text of *conferences* and *configs* `conf` begins the stems `confer` and `config`, and the exact forms of the
+    two add nothing, as their stems are there. `configs` is no beginning of a stem and is found by its form alone:
+
+    >>> from lamina.index.postings import Postings, term_counts
+    >>> scope = ScopePostings.of(Postings.build([term_counts({"conferences": 1, "configs": 2}, {})]))
+    >>> scope.completions("conf", MOST_COMPLETIONS), scope.completions("=conf", MOST_COMPLETIONS)
+    (['confer', 'config'], ['=conferences', '=configs'])
+    >>> completed = _completion(term_postings(term("conf"), scope), scope)
+    >>> completed.documents.tolist(), len(completed.contributions)
+    ([0], 1)
+    >>> scope.completions("configs", MOST_COMPLETIONS), scope.completions("=configs", MOST_COMPLETIONS)
+    ([], ['=configs'])
     """
     prefix = unfinished.term.name
     terms = scope.completions(prefix, MOST_COMPLETIONS)

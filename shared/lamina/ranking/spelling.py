@@ -83,7 +83,7 @@ def edits(name: str, known: KnownWords, rows: NDArray[np.int64]) -> NDArray[np.i
 
     >>> known = KnownWords.of(["margin", "martin", "origin"])
     >>> edits("margn", known, np.arange(3)).tolist()
-    [1, 2, 3]
+    [1, 2, 4]
 
     Optimal string alignment of all words at once: Hyyrö, A bit-vector algorithm for computing Levenshtein and
     Damerau edit distances, 2003. The table of edits between the beginnings of a name and of a word is walked column
