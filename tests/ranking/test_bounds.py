@@ -113,6 +113,12 @@ def test_a_corrected_word_covers_seven_tenths() -> None:
     assert ranked("resolution", "The resolution.", "A margin.").match.coverage == 1
 
 
+def test_two_words_run_together_cover_seven_tenths_and_score_as_both() -> None:
+    together, apart = (ranked(query, "The line has a height.", "A margin.") for query in ("lineheight", "line height"))
+    assert (together.match.coverage, together.match.unmatched_terms) == (0.7, ())
+    assert together.scores.tolist() == apart.scores.tolist()
+
+
 def test_a_synonym_covers_four_tenths() -> None:
     assert ranked("picture", "A figure.", "A margin.").match.coverage == 0.4
 

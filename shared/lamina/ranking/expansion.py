@@ -35,8 +35,10 @@ def expand(matches: Sequence[TermMatch], scope: ScopePostings) -> list[TermMatch
 
 def _completed(match: TermMatch, scope: ScopePostings) -> TermMatch:
     """An unfinished word and its last part stand for the most frequent terms that begin so."""
-    parts = (*match.parts[:-1], *(_completion(part, scope) for part in match.parts[-1:]))
-    return match._replace(whole=_completion(match.whole, scope), parts=parts)
+    terms = (match.whole, *match.parts)
+    unfinished = {0, len(terms) - 1}
+    whole, *parts = [_completion(each, scope) if at in unfinished else each for at, each in enumerate(terms)]
+    return match._replace(whole=whole, parts=tuple(parts))
 
 
 def _completion(unfinished: TermPostings, scope: ScopePostings) -> TermPostings:
@@ -89,22 +91,20 @@ def _unknown(match: TermMatch) -> int:
 
 
 def _corrected(match: TermMatch, scope: ScopePostings) -> TermMatch:
-    """The match with corrections for its unknown terms; unchanged where there are none."""
-    whole = _corrections(match.whole, scope)
-    if not match.parts:
-        if len(whole) == 1:
-            return TermMatch(match.word, whole[0], (), trust=CORRECTION_TRUST)
-        return TermMatch(match.word, match.whole, whole, trust=CORRECTION_TRUST) if whole else match
-    parts = tuple([part if part.found else _correction(part, scope) for part in match.parts])
-    changed = len(whole) == 1 or any(new is not old for new, old in zip(parts, match.parts, strict=True))
-    nearest = whole[0] if len(whole) == 1 else match.whole
-    return TermMatch(match.word, nearest, parts, trust=CORRECTION_TRUST) if changed else match
+    """The match with corrections for its unknown terms; unchanged where there are none.
 
-
-def _correction(part: TermPostings, scope: ScopePostings) -> TermPostings:
-    """The correction of a part, if it is one word; else the part."""
-    found = _corrections(part, scope)
-    return found[0] if len(found) == 1 else part
+    A word without parts may be two words run together, which become its parts; all else is corrected by a single word.
+    """
+    whole, *parts = [() if each.found else _corrections(each, scope) for each in (match.whole, *match.parts)]
+    if len(whole) > 1 and not match.parts:
+        return match._replace(parts=whole, trust=CORRECTION_TRUST)
+    if not any(len(found) == 1 for found in (whole, *parts)):
+        return match
+    return match._replace(
+        whole=whole[0] if len(whole) == 1 else match.whole,
+        parts=tuple([new[0] if len(new) == 1 else old for new, old in zip(parts, match.parts, strict=True)]),
+        trust=CORRECTION_TRUST,
+    )
 
 
 def _corrections(unknown: TermPostings, scope: ScopePostings) -> tuple[TermPostings, ...]:

@@ -78,10 +78,11 @@ class TermMatch(NamedTuple):
 
 def look_up(words: Sequence[QueryWord], scope: ScopePostings) -> list[TermMatch]:
     """What a scope holds of each word as it was written."""
-    return [
-        TermMatch(word, term_postings(word.whole, scope), tuple([term_postings(part, scope) for part in word.parts]))
-        for word in words
-    ]
+    matches = []
+    for word in words:
+        whole, *parts = [term_postings(term, scope) for term in (word.whole, *word.parts)]
+        matches.append(TermMatch(word, whole, tuple(parts)))
+    return matches
 
 
 def term_postings(term: Term, scope: ScopePostings) -> TermPostings:
