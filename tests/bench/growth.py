@@ -198,4 +198,4 @@ def _timed(ask: Callable[[Q], object], queries: Sequence[Q]) -> Times:
             started = time.perf_counter()
             ask(query)
             best[number] = min(best[number], time.perf_counter() - started)
-    return Times(tuple(float(one) for one in best * 1000))
+    return Times(tuple(float(seconds) for seconds in best * 1000))

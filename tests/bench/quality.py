@@ -70,9 +70,10 @@ def query_sets(collections: Sequence[Path]) -> list[QuerySet]:
         baseline, overlay = (documents_in(SAMPLES / name) for name in ("handbook", "gauge-firmware"))
         sets = evaluation_sets(SAMPLES / "questions.jsonl", baseline, overlay)
     for folder in collections:
-        one = read_collection(folder)
+        collection = read_collection(folder)
         # Rows of one name are one set.
-        sets.append(replace(one, name=str(folder)) if one.name in {other.name for other in sets} else one)
+        taken = {other.name for other in sets}
+        sets.append(replace(collection, name=str(folder)) if collection.name in taken else collection)
     return sets
 
 
@@ -80,14 +81,14 @@ def measured(sets: Sequence[QuerySet], engine: str) -> dict[str, list[Quality]]:
     """The figures of every query by set; over an overlay, its documents go first."""
     figures: dict[str, list[Quality]] = {}
     searches: dict[int, Search] = {}
-    for one in sets:
-        if id(one.documents) not in searches:
-            searches[id(one.documents)] = ENGINES[engine](one.documents)
-        search = searches[id(one.documents)]
-        for judged in one.queries:
+    for each in sets:
+        if id(each.documents) not in searches:
+            searches[id(each.documents)] = ENGINES[engine](each.documents)
+        search = searches[id(each.documents)]
+        for judged in each.queries:
             ranking = search(judged.text)
-            first = [n for n in ranking if n < one.overlay] + [n for n in ranking if n >= one.overlay]
-            figures.setdefault(one.name, []).append(quality(first, judged))
+            first = [n for n in ranking if n < each.overlay] + [n for n in ranking if n >= each.overlay]
+            figures.setdefault(each.name, []).append(quality(first, judged))
     return figures
 
 
@@ -165,11 +166,11 @@ def constants(setting: Mapping[str, float]) -> Iterator[None]:
 def report(collections: Sequence[Path], *, cross_validate: bool = False) -> dict[str, object]:
     """Prints the table of every engine on every set; gives it as plain data."""
     sets = query_sets(collections)
-    for one in sets:
-        sys.stdout.write(f"{one.name}: {len(one.queries)} judged queries, {len(one.documents)} documents\n")
+    for each in sets:
+        sys.stdout.write(f"{each.name}: {len(each.queries)} judged queries, {len(each.documents)} documents\n")
     engines = {name: means(measured(sets, name)) for name in ENGINES}
     sys.stdout.write(f"{'set':<12}{'engine':<14}{'nDCG@10':>9}{'MRR@10':>9}{'recall@5':>10}{'success@1':>11}\n")
-    for name in dict.fromkeys(one.name for one in sets):
+    for name in dict.fromkeys(each.name for each in sets):
         for engine, rows in engines.items():
             row = rows[name]
             sys.stdout.write(
@@ -178,7 +179,7 @@ def report(collections: Sequence[Path], *, cross_validate: bool = False) -> dict
     result: dict[str, object] = {
         engine: {name: asdict(row) for name, row in rows.items()} for engine, rows in engines.items()
     }
-    outside = {one.name for one in sets[len(sets) - len(collections) :]}
+    outside = {each.name for each in sets[len(sets) - len(collections) :]}
     result["bounds"] = [line.data() for line in show(_bounds(engines, outside))]
     if cross_validate:
         result["cross_validation"] = cross_validated(sets)

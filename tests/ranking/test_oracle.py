@@ -104,8 +104,8 @@ class Scorer:
             for each in word.parts
             for row in (self._beside_head(same_stem(each.name), part), self._form(each.name, part))
         ]
-        for one, other in SYNONYMS.items():
-            if stem(one) == stem(word.whole.name):
+        for asked, other in SYNONYMS.items():
+            if stem(asked) == stem(word.whole.name):
                 own_idf = idf(self.texts, same_stem(word.whole.name))
                 rows.append(self._beside_head(same_stem(other), 0.4, own_idf))
         return [sum(column) for column in zip(*rows, strict=True)]
