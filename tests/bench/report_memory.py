@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 from tests.fakes.records import records
 
 from lamina.telemetry.figures import Period, Span
-from lamina.telemetry.render_html import page
+from lamina.telemetry.page import page
 from lamina.telemetry.report import Reporter
 
 DAY = date(2026, 11, 25)

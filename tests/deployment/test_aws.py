@@ -161,7 +161,7 @@ def test_a_missing_index_asks_the_indexer_function_once_in_a_while(
         invoked.append(payload)
 
     runtime = compose(cloud.settings.model_copy(update={"indexer_function": "stack-indexer"}))
-    monkeypatch.setattr(runtime.queue, "invoke", invoke)
+    monkeypatch.setattr("lamina.stores.lambda_builds.invoke", invoke)
     for _ in range(3):
         reply = _search(runtime)
         assert (reply.status, reply.envelope["error_code"]) == (503, "INDEX_NOT_READY")

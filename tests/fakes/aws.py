@@ -11,7 +11,7 @@ import botocore.client
 from moto import mock_aws
 from pytest import MonkeyPatch
 
-from lamina.stores.s3 import make_client
+from lamina.stores.aws import make_client
 
 BUCKET = "lamina-test"
 

@@ -19,8 +19,8 @@ from tests.transports import handler_of
 from lamina.indexer.wiring import wire_indexer
 from lamina.runtime.knowledge_wiring import wire_knowledge
 from lamina.runtime.wiring import wire
+from lamina.stores.aws import make_client
 from lamina.stores.knowledge_dynamodb import PARTITION, SORT
-from lamina.stores.s3 import make_client
 
 BUCKET, NOTES, KEPT, LIMITS = "lamina-index", "lamina-notes", "lamina-knowledge", "lamina-limits"
 
@@ -148,8 +148,7 @@ def deployed_cloud() -> Iterator[Cloud]:
         stack.enter_context(mock_aws())
         # A client takes a tenth of a second to make.
         client = cache(lambda name, **_: make_client(name))
-        environment.setattr("lamina.stores.s3.make_client", client)
-        environment.setattr("lamina.runtime.secrets.make_client", client)
+        environment.setattr("lamina.stores.aws.make_client", client)
         s3, dynamodb = client("s3"), client("dynamodb")
         for bucket in (BUCKET, NOTES):
             s3.create_bucket(Bucket=bucket)

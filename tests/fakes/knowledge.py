@@ -19,8 +19,8 @@ from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeServic
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.knowledge_wiring import open_workspace
 from lamina.runtime.settings import Settings
+from lamina.stores.aws import make_client
 from lamina.stores.knowledge_dynamodb import PARTITION, SORT
-from lamina.stores.s3 import make_client
 
 TABLE = "lamina-knowledge-test"
 BUCKET = "lamina-workspace-test"
@@ -137,7 +137,7 @@ def aws_services() -> Iterator[tuple[Any, Any]]:
             environment.setenv(name, value)
         # A client takes a tenth of a second to make, and every process of a test would make two.
         client = cache(lambda name: _one_at_a_time(make_client(name, connections=50)))
-        environment.setattr("lamina.stores.s3.make_client", client)
+        environment.setattr("lamina.stores.aws.make_client", client)
         s3, dynamodb = client("s3"), client("dynamodb")
         s3.create_bucket(Bucket=BUCKET)
         s3.put_bucket_versioning(Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"})

@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from lamina.telemetry.files import FileSink
-from lamina.telemetry.record import Record
+from lamina.telemetry.record import FileSink, Record
 
 ACTIONS = ("search", "search", "search", "catalog", "preflight", "get", "get", "resolve", "site")
 _CONSUMERS = ("desktop-client", "ci-bot", "website", "curl", "unknown", "docs site", "indexer/2.1")

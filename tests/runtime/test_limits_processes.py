@@ -44,7 +44,7 @@ from lamina.runtime.wiring import compose
 runtime = compose(Settings.of(os.environ))
 if "LIMITS_TABLE" in os.environ:
     from lamina.stores.dynamodb import DynamoRateCounter
-    from lamina.stores.s3 import make_client
+    from lamina.stores.aws import make_client
     counter = DynamoRateCounter(make_client("dynamodb", region="us-east-1"), os.environ["LIMITS_TABLE"])
     runtime.body_limit = BodyLimit(lambda: counter, int(os.environ["LAMINA_BODY_LIMIT"]))
 runtime.body_limit = replace(runtime.body_limit, wall_clock=lambda: float(sys.argv[1]))

@@ -10,7 +10,8 @@ from botocore.exceptions import ClientError, EndpointConnectionError, Incomplete
 from tests.fakes.aws import BUCKET, fake_bucket
 
 from lamina.contract.ports import AlreadyExists, StoredObject, StoreUnavailable
-from lamina.stores.s3 import S3Store, make_client
+from lamina.stores.aws import make_client
+from lamina.stores.s3 import S3Store
 
 
 @pytest.fixture

@@ -23,8 +23,7 @@ from lamina.runtime.wiring import Runtime
 from lamina.telemetry.figures import Period, Span
 from lamina.telemetry.record import Record, consumer_of
 from lamina.telemetry.report import report_of
-from lamina.telemetry.report_sketch import RELATIVE_ERROR, HeavyHitters, LatencyHistogram
-from lamina.telemetry.report_tally import Tally
+from lamina.telemetry.tally import RELATIVE_ERROR, HeavyHitters, LatencyHistogram, Tally
 
 WORDS = ("gauge", "battery", "flood", "radio", "write a notice", "definition of done", "release", "xyzzy", "the")
 TOP = 5

@@ -19,9 +19,9 @@ from lamina.runtime.wiring import compose
 from lamina.stores.folder import FolderStore
 from lamina.telemetry.figures import Period, Report, Span, Verdict
 from lamina.telemetry.record import Record
+from lamina.telemetry.record_lines import LONGEST_LINE, FolderLines, StoreLines
 from lamina.telemetry.report import Reporter
-from lamina.telemetry.report_lines import LONGEST_LINE, FolderLines, StoreLines
-from lamina.telemetry.report_sketch import HeavyHitters
+from lamina.telemetry.tally import HeavyHitters
 
 MONDAY = date(2026, 11, 23)
 NOW = datetime(2026, 11, 24, 2, tzinfo=UTC)

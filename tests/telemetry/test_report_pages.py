@@ -15,12 +15,11 @@ from tests.fakes.records import record, write_records
 
 from lamina.local.cli import main
 from lamina.telemetry.figures import Period, Report, Span
-from lamina.telemetry.files import FileSink
-from lamina.telemetry.render import markdown
-from lamina.telemetry.render_html import page, sections
-from lamina.telemetry.render_tables import TABLES
+from lamina.telemetry.page import page, sections
+from lamina.telemetry.record import FileSink
+from lamina.telemetry.record_lines import FolderLines
 from lamina.telemetry.report import Reporter
-from lamina.telemetry.report_lines import FolderLines
+from lamina.telemetry.tables import TABLES, markdown
 
 DAY = date(2026, 11, 25)
 HOSTILE = "kb://<script>alert(1)</script>|`[x](javascript:y)`\n# heading"

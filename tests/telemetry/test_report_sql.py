@@ -16,8 +16,8 @@ from tests.fakes.records import write_records
 
 from lamina.telemetry.figures import Period, Report, Span
 from lamina.telemetry.record import Record
+from lamina.telemetry.record_lines import FolderLines
 from lamina.telemetry.report import Reporter
-from lamina.telemetry.report_lines import FolderLines
 
 PAGE = (CHECKOUT / "docs" / "telemetry.md").read_text("utf-8")
 QUERIES = dict(re.findall(r"^```sql (\w+)\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE))

@@ -221,3 +221,10 @@ class NoteFolder(Protocol):
 
     def create(self, key: str, content: bytes) -> None:
         """Writes a file that must not exist yet; AlreadyExists if it does. Readers see all or nothing."""
+
+
+class BuildQueue(Protocol):
+    """Takes requests for a build; `address` is a knowledge base's, None the baseline's."""
+
+    def ask(self, address: str | None) -> None:
+        """Notes the request and returns at once."""

@@ -18,10 +18,10 @@ from lamina.runtime.observed import observed, write_bare
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
 from lamina.telemetry.figures import Period, Report, Span
-from lamina.telemetry.render import markdown
-from lamina.telemetry.render_html import page
+from lamina.telemetry.page import page
+from lamina.telemetry.record_lines import FolderLines, RecordLines, StoreLines
 from lamina.telemetry.report import Reporter, report_key, stored_figures
-from lamina.telemetry.report_lines import FolderLines, RecordLines, StoreLines
+from lamina.telemetry.tables import markdown
 
 logger = logging.getLogger(__name__)
 
@@ -220,6 +220,7 @@ def _lines(settings: Settings) -> RecordLines:
         return FolderLines(settings.data / "telemetry")
     if settings.records_bucket is None:
         raise ValueError("LAMINA_RECORDS_BUCKET is not set: nowhere to read records from")
-    from lamina.stores.s3 import S3Store, make_client
+    from lamina.stores.aws import make_client
+    from lamina.stores.s3 import S3Store
 
     return StoreLines(S3Store(make_client("s3"), settings.records_bucket))

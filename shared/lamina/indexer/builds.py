@@ -18,7 +18,7 @@ from lamina.index.build import Progress
 from lamina.index.sealed import SnapshotRefused
 from lamina.indexer.indexing import Built, Feed, Indexer
 from lamina.runtime.catalogue import index_name, lease_key, settings_key
-from lamina.runtime.source_opener import SourceOpener
+from lamina.runtime.wiring import SourceOpener
 from lamina.sources.address import Address, AllowedKnowledgeBase, AllowList
 
 logger = logging.getLogger(__name__)

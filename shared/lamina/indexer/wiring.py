@@ -7,15 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
+from lamina.contract.ports import BuildQueue
 from lamina.indexer.builds import Builder, ThreadedBuilds
 from lamina.indexer.indexing import Indexer
-from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
 from lamina.runtime.metrics import Fault
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import secret_of, signing_key_of
-from lamina.runtime.source_opener import SourceOpener
-from lamina.runtime.wiring import count_on_aws, object_store
+from lamina.runtime.wiring import SourceOpener, count_on_aws, object_store
 from lamina.sources.address import AllowList, parse_address
+from lamina.stores.lambda_builds import LambdaBuilds
 
 
 @dataclass(frozen=True, slots=True)

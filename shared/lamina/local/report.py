@@ -18,8 +18,7 @@ from lamina.local.deployment import DeploymentError, remembered
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import compose
 from lamina.telemetry.figures import Period, Report, Span
-from lamina.telemetry.render import summary, title, verdict
-from lamina.telemetry.render_tables import TABLES, Table
+from lamina.telemetry.tables import TABLES, Table, summary, title, verdict
 
 _PURPOSE = "report calls, errors, latency and token spend of a day or a week"
 

@@ -25,7 +25,7 @@ from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import InsecureKey, local_key, secret_of, signing_key_of
-from lamina.runtime.source_opener import SourceOpener
+from lamina.runtime.wiring import SourceOpener
 from lamina.sources.address import (
     Address,
     AddressError,
@@ -176,8 +176,9 @@ def _folder_workspace(folder: Path) -> Workspace:
 
 def _aws_workspace(address: Address, settings: Settings, table: str) -> Workspace:
     from lamina.sources.bucket import BucketSource
+    from lamina.stores.aws import make_client
     from lamina.stores.knowledge_dynamodb import DynamoLedger
-    from lamina.stores.s3 import S3Store, make_client
+    from lamina.stores.s3 import S3Store
 
     client = make_client("s3")
     if isinstance(address, BucketAddress):

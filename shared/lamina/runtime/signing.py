@@ -1,4 +1,4 @@
-"""The key that snapshots are signed with: from Secrets Manager on AWS, from a file of the owner's locally."""
+"""The signing key and the other secrets: from Secrets Manager on AWS, from files of the owner's locally."""
 
 from __future__ import annotations
 
@@ -73,7 +73,14 @@ def _secret_file(path: Path) -> bytes | None:
         raise StoreUnavailable(f"{path} cannot be read: {error.strerror}") from error
 
 
-def _secret_key(secret: str) -> bytes:
-    from lamina.runtime.secrets import read_secret
+def _secret_key(name: str) -> bytes:
+    """The value of a secret in Secrets Manager. Raises StoreUnavailable where it cannot be read."""
+    from lamina.stores.aws import FAILURES, make_client
 
-    return read_secret(secret)
+    try:
+        # Within a function's ten seconds there has to be time left to say that it failed.
+        value = make_client("secretsmanager", read_seconds=1.5, attempts=2).get_secret_value(SecretId=name)
+    except FAILURES as error:
+        raise StoreUnavailable(f"the secret cannot be read: {type(error).__name__}") from error
+    text = value.get("SecretString")
+    return bytes(value["SecretBinary"]) if text is None else str(text).encode()

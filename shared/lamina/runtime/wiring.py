@@ -11,16 +11,16 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING
 
 from lamina.contract.errors import LaminaError
-from lamina.contract.ports import ObjectStore, RateCounter
+from lamina.contract.ports import BuildQueue, ObjectStore, RateCounter, Source
 from lamina.governance.manifest import required_paths
 from lamina.index.collector import collector_resting
-from lamina.runtime.build_queue import BuildQueue, LambdaBuilds
 from lamina.runtime.limits import BodyLimit
 from lamina.runtime.metrics import Fault, MetricsSink, count_fault
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import signing_key_of
 from lamina.runtime.warm import WarmSnapshots
-from lamina.sources.address import AllowedKnowledgeBase, AllowList
+from lamina.sources.address import Address, AllowedKnowledgeBase, AllowList, BucketAddress, FolderAddress
+from lamina.sources.bounds import Bounds
 from lamina.telemetry.record import RecordSink
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def object_store(settings: Settings, *, patient: bool = False) -> ObjectStore:
         return FolderStore(settings.data / "store")
     if settings.bucket is None:
         raise ValueError("neither LAMINA_BUCKET nor LAMINA_DATA is set: nowhere to read an index from")
-    from lamina.stores.s3 import S3Store, make_client
+    from lamina.stores.aws import make_client
+    from lamina.stores.s3 import S3Store
 
     if patient:
         return S3Store(make_client("s3", read_seconds=20.0, attempts=5), settings.bucket)
@@ -136,7 +137,7 @@ def object_store(settings: Settings, *, patient: bool = False) -> ObjectStore:
 
 def _sink(settings: Settings) -> RecordSink:
     if settings.data is not None:
-        from lamina.telemetry.files import FileSink
+        from lamina.telemetry.record import FileSink
 
         return FileSink(settings.data / "telemetry")
     return MetricsSink()
@@ -153,8 +154,8 @@ def _body_limit(settings: Settings) -> BodyLimit:
             return SqliteRateCounter(data / "limits.sqlite")
         if table is None:
             return None
+        from lamina.stores.aws import make_client
         from lamina.stores.dynamodb import DynamoRateCounter
-        from lamina.stores.s3 import make_client
 
         # A table that does not answer must not hold up a reader for long.
         return DynamoRateCounter(make_client("dynamodb", read_seconds=1.0, attempts=2), table)
@@ -175,6 +176,40 @@ def count_on_aws(settings: Settings, fault: Fault) -> None:
 
 def _queue(settings: Settings) -> BuildQueue | None:
     """Where a missing index is asked for; a local server gives itself a queue of its own."""
-    if settings.indexer_function is not None:
-        return LambdaBuilds(settings.indexer_function)
-    return None
+    if settings.indexer_function is None:
+        return None
+    from lamina.stores.lambda_builds import LambdaBuilds
+
+    return LambdaBuilds(settings.indexer_function)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceOpener:
+    """Opens sources, each once: a source remembers what its host said, which spares the rate limit.
+
+    `token` gives the GitHub token, or None for public repositories alone.
+    """
+
+    token: Callable[[], str | None] = lambda: None
+    bounds: Bounds = field(default_factory=Bounds)
+    _opened: dict[tuple[str, ...], Source] = field(default_factory=dict)
+
+    def open(self, address: Address) -> Source:
+        """The source at an address. Nothing is read yet."""
+        if address.identity not in self._opened:
+            self._opened[address.identity] = self._source(address)
+        return self._opened[address.identity]
+
+    def _source(self, address: Address) -> Source:
+        if isinstance(address, FolderAddress):
+            from lamina.sources.folder import FolderSource
+
+            return FolderSource(address.path, self.bounds)
+        if isinstance(address, BucketAddress):
+            from lamina.sources.bucket import BucketSource
+            from lamina.stores.aws import make_client
+
+            return BucketSource(make_client("s3", read_seconds=20.0, attempts=5), address, self.bounds)
+        from lamina.sources.github import GitHubSource
+
+        return GitHubSource(address, token=self.token(), bounds=self.bounds)

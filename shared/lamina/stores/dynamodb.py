@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import urllib3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
 from lamina.contract.ports import StoreUnavailable
+from lamina.stores.aws import NO_ANSWER, code_of
 
 KEY_ATTRIBUTE = "id"
 TTL_ATTRIBUTE = "expires_at"
@@ -41,10 +40,10 @@ class DynamoRateCounter:
                 },
             )
         except ClientError as error:
-            code = str(error.response.get("Error", {}).get("Code", ""))
+            code = code_of(error)
             if code == "ConditionalCheckFailedException":
                 return False
             raise StoreUnavailable(f"DynamoDB answered {code}") from error
-        except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
+        except NO_ANSWER as error:
             raise StoreUnavailable(f"DynamoDB did not answer: {type(error).__name__}") from error
         return True

@@ -8,9 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-import urllib3
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import (
@@ -23,6 +21,7 @@ from lamina.contract.ports import (
     TooManyWaiting,
     WorkspaceSeal,
 )
+from lamina.stores.aws import NO_ANSWER, code_of
 
 PARTITION, SORT = "pk", "sk"
 
@@ -314,7 +313,7 @@ def _answering() -> Iterator[None]:
     try:
         yield
     except ClientError as error:
-        code = str(error.response.get("Error", {}).get("Code", ""))
+        code = code_of(error)
         raise StoreUnavailable(f"DynamoDB answered {code}") from error
-    except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
+    except NO_ANSWER as error:
         raise StoreUnavailable(f"DynamoDB did not answer: {type(error).__name__}") from error

@@ -1,23 +1,17 @@
-"""An object store in S3: conditions are S3's own, failures are StoreUnavailable; makes the AWS clients."""
+"""An object store in S3: conditions are S3's own, failures are StoreUnavailable."""
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 
-import botocore.session
-import urllib3
-from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
-from botocore.loaders import Loader
-from botocore.parsers import ResponseParserError
+from botocore.exceptions import ClientError
 
 from lamina.contract.ports import AlreadyExists, StoredObject, StoreUnavailable
+from lamina.stores.aws import NO_ANSWER, code_of
 from lamina.stores.keys import check_key
 
 _MISSING = frozenset({"NoSuchKey", "404"})
@@ -28,47 +22,6 @@ _CONFLICT_RETRIES = 3
 _CONFLICT_SECONDS = 0.05
 _PIECE = 256 * 1024
 _WRITER = "lamina-writer"
-_SERVICES = ("s3", "dynamodb", "secretsmanager", "lambda")
-_MAKING = threading.Lock()
-
-
-def make_client(
-    service: str,
-    *,
-    region: str | None = None,
-    connect_seconds: float = 1.0,
-    read_seconds: float = 3.0,
-    attempts: int = 3,
-    connections: int = 10,
-) -> Any:
-    """A botocore client that gives up soon: each attempt waits at most `read_seconds` for the next bytes.
-
-    botocore's own session, since boto3 adds import time and nothing that is used here.
-    """
-    config = Config(
-        connect_timeout=connect_seconds,
-        read_timeout=read_seconds,
-        retries={"total_max_attempts": attempts, "mode": "standard"},
-        max_pool_connections=connections,
-    )
-    with _MAKING:  # a session may be used by one thread at a time, its clients by any
-        return _session().create_client(service, region_name=region, config=config)
-
-
-@cache
-def _session() -> botocore.session.Session:
-    """One session for all clients, which then read what they share once: 40 ms for each client after the first."""
-    session = botocore.session.get_session()
-    session.register_component("data_loader", _OwnServices())
-    return session
-
-
-class _OwnServices(Loader):  # type: ignore[misc]
-    """botocore lists four hundred folders to see whether a service exists, 25 ms; ours are known."""
-
-    def list_available_services(self, type_name: str) -> list[str]:
-        """The services that clients are made of."""
-        return list(_SERVICES)
 
 
 class S3Store:
@@ -87,7 +40,7 @@ class S3Store:
                 answer = self._client.get_object(Bucket=self._bucket, Key=self._key(key))
                 return StoredObject(self._content(answer["Body"]), answer["ETag"])
             except ClientError as error:
-                if _code(error) in _MISSING:
+                if code_of(error) in _MISSING:
                     return None
                 raise
 
@@ -142,7 +95,7 @@ class S3Store:
                     )
                     return
                 except ClientError as error:
-                    code = _code(error)
+                    code = code_of(error)
                     if code in _CONFLICT and attempt < _CONFLICT_RETRIES:
                         time.sleep(_CONFLICT_SECONDS * 2**attempt)
                     elif code in _LOST or (condition and code in _MISSING):
@@ -160,19 +113,15 @@ class S3Store:
         return bool(found.get("Metadata", {}).get(_WRITER) == writer)
 
 
-def _code(error: ClientError) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
-
-
 @contextmanager
 def _answering(key: str) -> Iterator[None]:
     """Turns what S3 and the network refuse into StoreUnavailable."""
     try:
         yield
     except ClientError as error:
-        code = _code(error)
+        code = code_of(error)
         # Without s3:ListBucket, S3 hides that a key is missing behind the same answer.
         hint = "; is s3:ListBucket granted?" if code in ("AccessDenied", "403") else ""
         raise StoreUnavailable(f"S3 answered {code} for {key}{hint}") from error
-    except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
+    except NO_ANSWER as error:
         raise StoreUnavailable(f"S3 did not answer for {key}: {type(error).__name__}") from error

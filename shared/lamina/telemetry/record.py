@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 _LABEL = re.compile(r"[^A-Za-z0-9._/ -]")
@@ -68,6 +70,23 @@ class RecordSink(Protocol):
 
     def write(self, record: Record) -> None:
         """Keeps one record."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSink:
+    """Appends to `{root}/records/day=YYYY-MM-DD/records-{process}.jsonl`, a file a process."""
+
+    root: Path
+
+    def write(self, record: Record) -> None:
+        """Appends one line in one write, so that lines of several threads never mix."""
+        folder = self.root / "records" / f"day={record.timestamp[:10]}"
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / f"records-{os.getpid()}.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            os.write(handle, record.line().encode() + b"\n")
+        finally:
+            os.close(handle)
 
 
 @dataclass(frozen=True, slots=True)

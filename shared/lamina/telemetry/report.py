@@ -27,9 +27,8 @@ from lamina.telemetry.figures import (
     changes,
     share,
 )
-from lamina.telemetry.report_lines import RecordLines
-from lamina.telemetry.report_sketch import Heavy, HeavyHitters, LatencyHistogram
-from lamina.telemetry.report_tally import ActionTally, Tally
+from lamina.telemetry.record_lines import RecordLines
+from lamina.telemetry.tally import ActionTally, Heavy, HeavyHitters, LatencyHistogram, Tally
 
 _MOST_SHOWN = 50
 

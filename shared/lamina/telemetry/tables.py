@@ -1,11 +1,12 @@
-"""Which tables a report is made of, and how its numbers read in every format."""
+"""A report as tables and as Markdown: which tables there are, and how its numbers read in every format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from lamina.telemetry.figures import ActionFigures, Report
+from lamina.telemetry.figures import ORDER_OF_MAGNITUDE, ActionFigures, Report, Verdict
 
 _MEASURES = {
     "calls": "calls",
@@ -15,7 +16,7 @@ _MEASURES = {
     "p95_ms": "latency p95",
     "p99_ms": "latency p99",
     "tokens_out": "tokens out",
-    "token_ratio": "older shape ÷ spent",
+    "token_ratio": "legacy shape ÷ spent",
     "rate_limited": "rate-limited",
     "cold_start_rate": "cold starts",
     "cache_hit_rate": "cache hits",
@@ -32,6 +33,10 @@ class Table:
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     labels: int = 1
+
+    def is_text(self, column: int) -> bool:
+        """Whether a column holds text: the labels do, and a list in the last column."""
+        return column < self.labels or self.heads[column] == "by action"
 
 
 def whole(number: float | None) -> str:
@@ -94,11 +99,11 @@ def errors_table(report: Report) -> Table:
 
 
 def tokens_table(report: Report) -> Table:
-    """Token spend against the older shape."""
+    """Token spend against the legacy shape."""
     return Table(
-        "Tokens against the older shape",
+        "Tokens against the legacy shape",
         "cl100k_base tokens. The ratio is over the calls whose older equivalent is known.",
-        ("action", "tokens in", "tokens out", "compared calls", "spent", "older shape", "ratio"),
+        ("action", "tokens in", "tokens out", "compared calls", "spent", "legacy shape", "ratio"),
         tuple(
             (
                 one.action,
@@ -287,3 +292,56 @@ def _value(measure: str, value: float | None) -> str:
 
 def _at_most(number: int, overcount: int) -> str:
     return f"{whole(number - overcount)} to {whole(number)}" if overcount else whole(number)
+
+
+def title(report: Report) -> str:
+    """What a report is of."""
+    if report.first_day == report.last_day:
+        return f"Telemetry of {report.first_day}"
+    return f"Telemetry of the week {report.first_day} to {report.last_day}"
+
+
+def verdict(report: Report) -> str:
+    """The order-of-magnitude check in a sentence."""
+    totals = report.totals
+    if report.verdict == Verdict.UNKNOWN:
+        return "No call of this period has an legacy shape to compare its tokens with."
+    return (
+        f"Answers cost {whole(totals.tokens_out_compared)} tokens; the older full-frontmatter answers would have "
+        f"cost {whole(totals.tokens_legacy_equivalent)}, {times(totals.token_ratio)} as many: {report.verdict} "
+        f"(the mark is {ORDER_OF_MAGNITUDE:.0f}×)."
+    )
+
+
+def markdown(report: Report) -> str:
+    """The report as Markdown."""
+    parts = [f"# {title(report)}", verdict(report), summary(report)]
+    for make in TABLES:
+        table = make(report)
+        parts += [f"## {table.title}", table.note, _markdown_table(table) if table.rows else "None."]
+    return "\n\n".join(parts) + "\n"
+
+
+def summary(report: Report) -> str:
+    """What was counted, in a sentence."""
+    totals = report.totals
+    skipped = f", {whole(report.lines_skipped)} unreadable lines left out" if report.lines_skipped else ""
+    return (
+        f"{whole(totals.calls)} calls, {whole(totals.errors)} errors ({percent(totals.error_rate)}), "
+        f"p95 {milliseconds(totals.p95_ms)}, {whole(totals.rate_limited)} rate-limited{skipped}. "
+        f"Made {report.generated_at[:16].replace('T', ' ')} UTC."
+    )
+
+
+def _markdown_table(table: Table) -> str:
+    rule = ["---"] * table.labels + ["---:"] * (len(table.heads) - table.labels)
+    return "\n".join(map(_row, (table.heads, rule, *([*map(_escaped, row)] for row in table.rows))))
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _escaped(cell: str) -> str:
+    """Text that comes from documents and callers, as text."""
+    return re.sub(r"([\\`*_\[\]<>|#])", r"\\\1", " ".join(cell.split()))
