@@ -9,7 +9,7 @@ from tests.conftest import Corpus, Deploy
 from tests.corpora import Deployed, page
 from tests.transports import TRANSPORTS
 
-from lamina.actions.baseline_check import RESULT_SCHEMA
+from lamina.actions.baseline_check import ACTION
 from lamina.governance.manifest import required_paths
 
 BROKEN: dict[str, str | bytes] = {
@@ -26,7 +26,7 @@ BROKEN: dict[str, str | bytes] = {
 
 def _check(deployed: Deployed, **arguments: Any) -> dict[str, Any]:
     answer: dict[str, Any] = TRANSPORTS["direct"](("", 0)).call(deployed, "baseline-check", arguments).envelope
-    jsonschema.validate(answer, RESULT_SCHEMA)
+    jsonschema.validate(answer, ACTION.answer)
     return answer
 
 

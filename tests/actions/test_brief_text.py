@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from tests.corpora import page
 
+from lamina.actions.action import QueryContext
 from lamina.actions.brief import BriefRequest, brief
-from lamina.actions.reading import Reading
 from lamina.actions.search import SearchRequest, search
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import SourceFile
@@ -29,13 +29,13 @@ BASELINE = {
 OVERLAY = {"docs/camp.md": page("Camp Kettle", "The camp kettle hangs on a hook.")}
 
 
-def reading(baseline: Mapping[str, str] = BASELINE, overlay: Mapping[str, str] | None = None) -> Reading:
+def context(baseline: Mapping[str, str] = BASELINE, overlay: Mapping[str, str] | None = None) -> QueryContext:
     """A snapshot of texts by path."""
     editions = [_edition(Origin.BASELINE, "b", baseline)]
     if overlay is not None:
         editions.insert(0, _edition(Origin.OVERLAY, "a", overlay))
     snapshot, _ = build(editions)
-    return Reading(Scopes(snapshot, required_paths()), None if overlay is None else "camp")
+    return QueryContext(Scopes(snapshot, required_paths()), None if overlay is None else "camp")
 
 
 def _edition(origin: Origin, digit: str, texts: Mapping[str, str]) -> Edition:
@@ -43,7 +43,7 @@ def _edition(origin: Origin, digit: str, texts: Mapping[str, str]) -> Edition:
     return Edition(origin, digit * 40, files)
 
 
-def asked(of: Reading, **arguments: Any) -> dict[str, Any]:
+def asked(of: QueryContext, **arguments: Any) -> dict[str, Any]:
     """The envelope of a brief; with an overlay, over it."""
     given = {"question": "kettle", **arguments}
     if of.knowledge_base is not None:
@@ -52,19 +52,19 @@ def asked(of: Reading, **arguments: Any) -> dict[str, Any]:
 
 
 def test_text_is_one_line_a_document_with_id_title_and_snippet() -> None:
-    data = asked(reading())["data"]
+    data = asked(context())["data"]
     first, *_ = data["text"].split("\n")
     assert first == f"- [kb://docs/kettle] Kettle — {data['hits'][0]['snippet']}"
     assert len(data["text"].split("\n")) == len(data["hits"]) == 2
 
 
 def test_a_document_without_text_has_a_line_without_a_snippet() -> None:
-    only = reading({"docs/kettle.md": "---\ntitle: The  Kettle\n---\n"})
+    only = context({"docs/kettle.md": "---\ntitle: The  Kettle\n---\n"})
     assert asked(only)["data"]["text"] == "- [kb://docs/kettle] The Kettle"
 
 
 def test_white_space_of_a_title_is_folded_into_one_line() -> None:
-    only = reading({"docs/kettle.md": "# Kettle\u2028and\u00a0 pot\n"})
+    only = context({"docs/kettle.md": "# Kettle\u2028and\u00a0 pot\n"})
     text = asked(only)["data"]["text"]
     assert text.startswith("- [kb://docs/kettle] Kettle and pot — ")
     assert len(text.splitlines()) == 1
@@ -73,47 +73,47 @@ def test_white_space_of_a_title_is_folded_into_one_line() -> None:
 @pytest.mark.parametrize("name", ["old-kettle", "gone-kettle", "false-kettle"])
 def test_a_refuted_document_enters_a_brief_only_when_asked_for(name: str) -> None:
     uri = f"kb://docs/{name}"
-    assert uri not in asked(reading())["data"]["citation_ids"]
-    assert uri in asked(reading(), exclude_invalidated=False)["data"]["citation_ids"]
+    assert uri not in asked(context())["data"]["citation_ids"]
+    assert uri in asked(context(), exclude_invalidated=False)["data"]["citation_ids"]
 
 
 def test_filters_of_a_brief_say_what_they_removed() -> None:
-    envelope = asked(reading())
+    envelope = asked(context())
     assert envelope["filtered_out"] == 4  # three refuted, one journal
     assert envelope["filters_applied"] == {"include": ["canon", "docs", "essays"], "exclude_invalidated": [True]}
-    assert asked(reading(), kinds=["journals"])["data"]["citation_ids"] == ["kb://odd/kettle-diary"]
-    assert asked(reading(), tags=["pots"])["data"]["citation_ids"] == ["kb://docs/teapot"]
+    assert asked(context(), kinds=["journals"])["data"]["citation_ids"] == ["kb://odd/kettle-diary"]
+    assert asked(context(), tags=["pots"])["data"]["citation_ids"] == ["kb://docs/teapot"]
 
 
 def test_nothing_found_is_an_empty_brief_and_not_an_error() -> None:
-    envelope = asked(reading(), question="zeppelin")
+    envelope = asked(context(), question="zeppelin")
     assert envelope["status"] == "NOT_FOUND"
     data = envelope["data"]
     assert (data["hits"], data["citation_ids"], data["results"], data["text"]) == ([], [], [], "")
 
 
 def test_the_first_document_that_does_not_fit_ends_the_brief() -> None:
-    whole = asked(reading())["data"]
+    whole = asked(context())["data"]
     first, second = whole["text"].split("\n")
-    shortened = asked(reading(), max_chars=len(whole["text"]) - 1)
+    shortened = asked(context(), max_chars=len(whole["text"]) - 1)
     assert shortened["data"]["text"] == first
     assert shortened["data"]["results"] == whole["results"][:1]
     assert shortened["omitted_by_budget"] == 1
-    exact = asked(reading(), max_chars=len(whole["text"]))
+    exact = asked(context(), max_chars=len(whole["text"]))
     assert exact["data"]["text"] == f"{first}\n{second}"
     assert exact["omitted_by_budget"] == 0
 
 
 def test_a_later_document_never_takes_the_place_of_one_that_does_not_fit() -> None:
     texts = {"docs/a.md": page("Kettle " * 20, "kettle " * 30), "docs/b.md": page("K", "kettle and much else")}
-    whole = asked(reading(texts))["data"]
+    whole = asked(context(texts))["data"]
     assert len(whole["text"].split("\n")[1]) < len(whole["text"].split("\n")[0])
-    tight = asked(reading(texts), max_chars=len(whole["text"].split("\n")[1]))
+    tight = asked(context(texts), max_chars=len(whole["text"].split("\n")[1]))
     assert (tight["status"], tight["data"]["text"], tight["data"]["results"]) == ("FOUND", "", [])
 
 
 def test_results_are_what_search_finds_in_the_same_order_with_the_same_scores() -> None:
-    of = reading(overlay=OVERLAY)
+    of = context(overlay=OVERLAY)
     for grouping in ("merged", "overlay_first", "overlay_preferred"):
         options = {"knowledge_base_url": "camp", "result_grouping": grouping, "limit": 5}
         found = search(SearchRequest.of({"query": "kettle", "exclude_invalidated": True, **options}), of).envelope
@@ -123,13 +123,13 @@ def test_results_are_what_search_finds_in_the_same_order_with_the_same_scores() 
 
 
 def test_origin_is_baseline_without_a_knowledge_base_and_tells_them_apart_with_one() -> None:
-    assert {one["origin"] for one in asked(reading())["data"]["results"]} == {"baseline"}
-    results = asked(reading(overlay=OVERLAY))["data"]["results"]
+    assert {one["origin"] for one in asked(context())["data"]["results"]} == {"baseline"}
+    results = asked(context(overlay=OVERLAY))["data"]["results"]
     assert [one["origin"] for one in results] == ["overlay", "baseline", "baseline"]
 
 
 def test_grouped_names_the_hits_of_each_side() -> None:
-    envelope = asked(reading(overlay=OVERLAY), result_grouping="grouped")
+    envelope = asked(context(overlay=OVERLAY), result_grouping="grouped")
     assert envelope["overlay_hits"] == [envelope["data"]["citation_ids"][0]]
     assert envelope["baseline_hits"] == envelope["data"]["citation_ids"][1:]
 
@@ -175,7 +175,7 @@ def test_the_configuration_digest_covers_the_ranking_settings(monkeypatch: pytes
 
 
 def _configuration(**arguments: Any) -> str:
-    digest: str = asked(reading(overlay=OVERLAY), **arguments)["data"]["retriever_config_digest"]
+    digest: str = asked(context(overlay=OVERLAY), **arguments)["data"]["retriever_config_digest"]
     return digest
 
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.corpora import write
 
+from lamina.actions.action import QueryContext
 from lamina.actions.brief import BriefRequest, brief
-from lamina.actions.reading import Reading
 from lamina.contract.envelope import compact
 from lamina.contract.filters import KINDS
 from lamina.governance.manifest import required_paths
@@ -71,14 +71,14 @@ def _edition(origin: Origin, files: Mapping[str, str]) -> Edition:
 
 def _asked(
     baseline: Mapping[str, str], overlay: Mapping[str, str] | None, question: str, chosen: Mapping[str, Any]
-) -> tuple[dict[str, Any], Reading]:
+) -> tuple[dict[str, Any], QueryContext]:
     editions = [_edition(Origin.BASELINE, baseline)]
     arguments = {"question": question, **chosen}
     if overlay is not None:
         editions.insert(0, _edition(Origin.OVERLAY, overlay))
         arguments["knowledge_base_url"] = "camp"
-    reading = Reading(Scopes(build(editions)[0], required_paths()), None if overlay is None else "camp")
-    return brief(BriefRequest.of(arguments), reading).envelope, reading
+    context = QueryContext(Scopes(build(editions)[0], required_paths()), None if overlay is None else "camp")
+    return brief(BriefRequest.of(arguments), context).envelope, context
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -86,8 +86,8 @@ def _asked(
 def test_the_four_views_of_a_brief_always_agree(
     baseline: Mapping[str, str], overlay: Mapping[str, str] | None, question: str, chosen: Mapping[str, Any]
 ) -> None:
-    envelope, reading = _asked(baseline, overlay, question, chosen)
-    data, snapshot = envelope["data"], reading.snapshot
+    envelope, context = _asked(baseline, overlay, question, chosen)
+    data, snapshot = envelope["data"], context.snapshot
     uris = [hit["uri"] for hit in data["hits"]]
     assert data["citation_ids"] == uris
     assert [one["id"] for one in data["results"]] == uris

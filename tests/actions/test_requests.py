@@ -15,7 +15,7 @@ from tests.transports import Direct
 
 from lamina.actions.registry import ACTIONS
 from lamina.contract.errors import CATALOGUE
-from lamina.contract.schema import envelope_schema, error_schema
+from lamina.contract.schema import error_schema
 from lamina.contract.tokens import count_tokens
 
 RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
@@ -89,7 +89,7 @@ def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
 
 @cache
 def validator(action: str, failed: bool) -> jsonschema.Draft202012Validator:
-    schema = error_schema() if failed else envelope_schema(ACTIONS[action].request)
+    schema = error_schema() if failed else ACTIONS[action].answer
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
 

@@ -11,7 +11,7 @@ from tests.conftest import Corpus, Deploy
 from tests.corpora import page
 from tests.transports import TRANSPORTS, Transport, Unsendable
 
-from lamina.contract.binding import MAX_BODY_BYTES
+from lamina.contract.request import MAX_BODY_BYTES
 
 
 @pytest.mark.parametrize("name", WRONG)

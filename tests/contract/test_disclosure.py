@@ -11,7 +11,7 @@ from lamina.contract.disclosure import (
     Flag,
     cap_for,
     check_limit,
-    check_permitted,
+    checked_flags,
     ordered,
 )
 from lamina.contract.errors import LaminaError
@@ -55,6 +55,6 @@ def test_flags_come_once_and_in_one_order() -> None:
 
 
 def test_a_body_is_for_single_documents() -> None:
-    check_permitted("get", [Flag.BODY], DOCUMENT_FLAGS)
+    assert checked_flags("get", ("body",), DOCUMENT_FLAGS) == ("body",)
     with pytest.raises(LaminaError, match="Permitted flags on search: blockquote, metadata, summary"):
-        check_permitted("search", [Flag.SUMMARY, Flag.BODY], LIST_FLAGS)
+        checked_flags("search", ("summary", "body"), LIST_FLAGS)

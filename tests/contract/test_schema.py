@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 
 from lamina.actions.registry import ACTIONS
-from lamina.contract.schema import envelope_schema, error_schema, request_schema
+from lamina.contract.schema import error_schema, request_schema
 
 GOLDEN = Path(__file__).resolve().parents[1] / "actions" / "golden"
 RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
@@ -77,7 +77,7 @@ def test_every_default_cap_and_value_is_in_the_schema(action: str) -> None:
 
 @pytest.mark.parametrize("action", RETRIEVAL)
 def test_an_answer_schema_is_valid_and_knows_no_body_where_none_may_be(action: str) -> None:
-    schema = envelope_schema(ACTIONS[action].request)
+    schema = ACTIONS[action].answer
     jsonschema.Draft202012Validator.check_schema(schema)
     data = schema["properties"]["data"]
     entry = data.get("items", data)

@@ -12,7 +12,7 @@ from tests.conftest import Corpus, Deploy
 from tests.corpora import Deployed, page
 from tests.transports import exchange, handler_of, stand_before
 
-from lamina.contract.binding import MAX_MAIN_ARGUMENT_BYTES
+from lamina.contract.request import MAX_MAIN_ARGUMENT_BYTES
 from lamina.corpus.config import InvalidSettings, parse_settings
 from lamina.corpus.document import parse
 from lamina.corpus.frontmatter import MAX_CHARACTERS

@@ -12,7 +12,7 @@ from tests.conftest import Corpus
 from tests.mcp.post import Frame, post, request, stateless
 from tests.transports import exchange
 
-from lamina.contract.binding import MAX_BODY_BYTES
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.local.stdio import Session
 from lamina.mcp.endpoint import MAX_BATCH, accepts_json, is_allowed_origin
 from lamina.mcp.frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS

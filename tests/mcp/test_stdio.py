@@ -9,7 +9,7 @@ from typing import Any
 from tests.conftest import Corpus
 from tests.mcp.post import request, stateless
 
-from lamina.contract.binding import MAX_BODY_BYTES
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.local.stdio import Session, lines
 
 PING = request("ping")

@@ -1,35 +1,76 @@
-"""One description of an action: what it is called, what it takes, what it does."""
+"""One description of an action: what it is called on each transport, what it takes, does and answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum, auto
 from typing import Any
 
-from lamina.actions.reading import Reading
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import Request
-from lamina.contract.schema import Schema, envelope_schema
+from lamina.contract.schema import Schema
+from lamina.index.snapshot import Snapshot
+from lamina.ranking.scope import Scopes
+
+
+@dataclass(frozen=True, slots=True)
+class QueryContext:
+    """What an action is given to work with: a snapshot with its scopes, and the knowledge base that was asked for.
+
+    `stale` says that a newer snapshot may exist but could not be had; a page counts that word in its budget.
+    """
+
+    scopes: Scopes
+    knowledge_base: str | None = None
+    stale: bool = False
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The snapshot that answers."""
+        return self.scopes.snapshot
+
+
+class Cached(Enum):
+    """Who may keep the answer to a GET."""
+
+    BY_ALL = auto()
+    BY_THE_CALLER = auto()
+    BY_NOBODY = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Routing, schemas, tools, commands and documentation all derive from this value.
+    """Routing, schemas, tools, commands, documentation and what a function may touch all derive from this value.
 
-    `is_tool` says whether agents are offered it. `result_schema` is the answer's JSON Schema where it is not
-    that of a retrieval. `without_index` answers where there is no snapshot, None leaving the error as it is.
+    `answer` is the JSON Schema of the answer, with what each field means; `cached` says who may keep an envelope.
+    `without_index` answers where there is no snapshot, None leaving the error as it is. `is_tool` says whether
+    agents are offered the action, `takes_prefix` whether its tool's name begins with the deployment's prefix, and
+    `is_read_only` what the tool tells clients of itself. `aliases` are further names of its command.
+    `reads_bodies` says that it discloses bodies, which are counted; `keeps_receipts` that it can leave a receipt.
     """
 
     name: str
     purpose: str
     request: type[Request]
-    run: Callable[[Any, Reading], Answer]
+    run: Callable[[Any, QueryContext], Answer]
+    answer: Schema
     methods: tuple[str, ...] = ("GET", "POST")
-    is_tool: bool = True
-    result_schema: Schema | None = None
+    cached: Callable[[Envelope], Cached] = lambda envelope: Cached.BY_NOBODY
     without_index: Callable[[LaminaError], Envelope | None] = lambda error: None
+    is_tool: bool = True
+    takes_prefix: bool = True
+    is_read_only: bool = True
+    aliases: tuple[str, ...] = ()
+    reads_bodies: bool = False
+    keeps_receipts: bool = False
 
-    def schema(self) -> Schema:
-        """JSON Schema of the answer."""
-        return self.result_schema or envelope_schema(self.request)
+    def tool(self, prefix: str) -> str:
+        """The name of its MCP tool in a deployment."""
+        return f"{prefix}{self.name}" if self.takes_prefix else self.name
+
+    @property
+    def function(self) -> str:
+        """The name of its folder under `functions/`."""
+        return self.name.replace("-", "_")

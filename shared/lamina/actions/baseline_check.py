@@ -1,21 +1,31 @@
-"""baseline-check: is the governance floor whole, what does the corpus hold, and what is wrong with it."""
+"""baseline-check: are the required governance files there, what does the corpus hold, and what is wrong with it."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from lamina.actions.action import Action
-from lamina.actions.reading import Reading
-from lamina.contract.disclosure import Flag
+from lamina.actions.action import Action, QueryContext
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.request import Request, SearchScope
-from lamina.governance.floor import GovernanceSource, lowest, read_required
+from lamina.contract.schema import (
+    REVISION,
+    STALE,
+    TEXT,
+    TEXTS,
+    AnswerField,
+    list_of,
+    nullable,
+    object_of,
+    opening,
+)
 from lamina.governance.manifest import RequiredFile, required_files
+from lamina.governance.resolution import GOVERNANCE_SOURCE, GovernanceSource, lowest, read_required
 from lamina.index.snapshot import ORIGINS, Origin, Snapshot
 
 COMPLETE, INCOMPLETE, UNREACHABLE = "COMPLETE", "INCOMPLETE", "UNREACHABLE"
@@ -28,7 +38,6 @@ class BaselineCheckRequest(Request):
     """The parameters of baseline-check."""
 
     action: ClassVar[str] = "baseline-check"
-    permitted: ClassVar[tuple[Flag, ...]] = ()
 
     search_scope: SearchScope = Field(SearchScope.MERGED, description="The scope that is meant to be used.")
 
@@ -42,12 +51,12 @@ class BaselineCheckRequest(Request):
         return self
 
 
-def baseline_check(request: BaselineCheckRequest, reading: Reading) -> Answer:
+def baseline_check(request: BaselineCheckRequest, context: QueryContext) -> Answer:
     """Reads every required file in the scope, counts the documents, and lists the corpus check."""
-    snapshot = reading.snapshot
+    snapshot = context.snapshot
     files, sources = [], []
     for required in required_files():
-        entry, source = _check(required, request, reading)
+        entry, source = _check(required, request, context)
         files.append(entry)
         sources.append(source)
     missing = [entry["path"] for entry in files if not entry["present"]]
@@ -55,7 +64,7 @@ def baseline_check(request: BaselineCheckRequest, reading: Reading) -> Answer:
         *({"source": str(p.origin), "path": p.path, "reason": p.reason} for p in snapshot.problems),
         *({"source": str(r.origin), "path": r.path, "reason": r.reason} for r in snapshot.rejects),
     ]
-    problems = [one for one in found if one["source"] != Origin.BUNDLED]
+    problems = [problem for problem in found if problem["source"] != Origin.BUNDLED]
     warnings = []
     if missing and request.search_scope == SearchScope.KB_ONLY:
         warnings.append(
@@ -93,11 +102,11 @@ def unreachable(error: LaminaError) -> Envelope | None:
 
 
 def _check(
-    required: RequiredFile, request: BaselineCheckRequest, reading: Reading
+    required: RequiredFile, request: BaselineCheckRequest, context: QueryContext
 ) -> tuple[dict[str, Any], GovernanceSource]:
-    snapshot = reading.snapshot
+    snapshot = context.snapshot
     try:
-        found, source = read_required(snapshot, required.path, request.search_scope, reading.knowledge_base)
+        found, source = read_required(snapshot, required.path, request.search_scope, context.knowledge_base)
     except LaminaError:  # the check reports what the other actions fail on
         found = None
         source = GovernanceSource.MINIMAL if required.optional else GovernanceSource.INCOMPLETE
@@ -134,51 +143,49 @@ def _counts(snapshot: Snapshot) -> dict[str, dict[str, int]]:
     return counts
 
 
-_FILE_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "path": {"type": "string"},
-        "purpose": {"type": "string"},
-        "optional": {"type": "boolean"},
-        "present": {"type": "boolean"},
-        "valid": {"type": "boolean"},
-        "served_from": {"type": ["string", "null"]},
-        "uri": {"type": ["string", "null"]},
-        "degrades": {"type": "array", "items": {"type": "string"}},
-    },
-}
-
-RESULT_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "status": {"type": "string", "enum": [COMPLETE, INCOMPLETE, UNREACHABLE]},
-        "action": {"type": "string", "const": BaselineCheckRequest.action},
-        "data": {
-            "type": ["object", "null"],
-            "properties": {
-                "required": {"type": "array", "items": _FILE_SCHEMA},
-                "documents": {"type": "object"},
-                "problems": {"type": "array", "items": {"type": "object"}},
-                "problems_total": {"type": "integer"},
-                "warnings": {"type": "array", "items": {"type": "string"}},
-            },
-        },
-        "reason": {"type": "string"},
-        "search_scope": {"type": "string"},
-        "governance_source": {"type": "string"},
-        "revision": {"type": "string"},
-        "stale": {"type": "boolean"},
-    },
-    "required": ["status", "action", "data"],
-}
+_TEXT_OR_NULL = nullable(TEXT)
+_FLAG = {"type": "boolean"}
+_REQUIRED_FILE = object_of(
+    AnswerField("path", TEXT, "a required governance file"),
+    AnswerField("purpose", TEXT, "what it is for"),
+    AnswerField("optional", _FLAG, "whether actions go on without it"),
+    AnswerField("present", _FLAG, "whether some tier of the scope has it"),
+    AnswerField("valid", _FLAG, "whether it says something under a frontmatter that can be read"),
+    AnswerField("served_from", _TEXT_OR_NULL, "`overlay`, `baseline`, `bundled`, or null"),
+    AnswerField("uri", _TEXT_OR_NULL, "its URI, for get"),
+    AnswerField("degrades", TEXTS, "the actions that are worse off without it"),
+)
+_DATA = object_of(
+    AnswerField("required", list_of(_REQUIRED_FILE)),
+    AnswerField("documents", {"type": "object"}, "by source: documents in all and by kind"),
+    AnswerField(
+        "problems",
+        list_of({"type": "object"}),
+        f"the corpus check: `{{source, path, reason}}`, the first {_MOST_PROBLEMS}",
+    ),
+    AnswerField("problems_total", {"type": "integer"}, "how many there are"),
+    AnswerField("warnings", TEXTS, "what is likely to surprise in this scope"),
+)
+_UNLESS_UNREACHABLE = (
+    AnswerField("reason", TEXT, "with UNREACHABLE: why"),
+    AnswerField("search_scope", TEXT, "the scope that was checked"),
+    GOVERNANCE_SOURCE,
+    REVISION,
+    STALE,
+)
 
 ACTION = Action(
-    "baseline-check",
+    BaselineCheckRequest.action,
     "Whether the governance floor is whole, how many documents there are, and what is wrong with them.",
     BaselineCheckRequest,
     baseline_check,
+    object_of(
+        *opening(BaselineCheckRequest.action, COMPLETE, INCOMPLETE, UNREACHABLE),
+        AnswerField("data", nullable(_DATA)),
+        *(replace(field, always=False) for field in _UNLESS_UNREACHABLE),
+    ),
     methods=("GET",),
-    is_tool=False,
-    result_schema=RESULT_SCHEMA,
     without_index=unreachable,
+    is_tool=False,
+    aliases=("check",),
 )

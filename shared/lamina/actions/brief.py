@@ -9,19 +9,28 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 
-from lamina.actions.action import Action
-from lamina.actions.brief_schema import RESULT_SCHEMA
-from lamina.actions.ranked import Hit, applied, ranked_documents
-from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.entry import SOURCE
+from lamina.actions.legacy import legacy_tokens
+from lamina.actions.parameters import GroupedRequest, check_kinds
+from lamina.actions.ranked import (
+    FILTERED_OUT,
+    MATCH,
+    SCORE,
+    Hit,
+    applied,
+    grouped,
+    grouped_fields,
+    ranked_documents,
+)
 from lamina.contract.coercion import Boolean, Integer, Text, TextList
-from lamina.contract.disclosure import Flag
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
 from lamina.contract.filters import KINDS, Filters
-from lamina.contract.request import GroupedRequest, Grouping, check_kinds
-from lamina.index.snapshot import Origin, Snapshot
+from lamina.contract.schema import COUNT, REVISION, STALE, TEXT, TEXTS, AnswerField, Schema, list_of, object_of, opening
+from lamina.index.snapshot import Snapshot
 from lamina.ranking.configuration import ranking_configuration
-from lamina.receipts.canonical import digest_of
+from lamina.ranking.highlight import LONGEST_SNIPPET
+from lamina.receipts.canonical import DIGEST_PATTERN, digest_of
 from lamina.receipts.retrieval import LONGEST_NAME, RunIdentity
 
 RETRIEVER_ID = "lamina-bm25"
@@ -41,7 +50,6 @@ class BriefRequest(GroupedRequest):
 
     action: ClassVar[str] = "brief"
     main: ClassVar[str | None] = "question"
-    permitted: ClassVar[tuple[Flag, ...]] = ()
 
     question: Text = Field("", description="What the run is about to work on.")
     input: Text = Field("", description="The same as question, under its older name.")
@@ -90,23 +98,24 @@ class _Shown:
     line: str
 
 
-def brief(request: BriefRequest, reading: Reading) -> Answer:
+def brief(request: BriefRequest, context: QueryContext) -> Answer:
     """The best documents for a question. Pure: the same documents, question and options give the same bytes."""
-    snapshot, filters = reading.snapshot, request.filters()
-    found = ranked_documents(request.question, filters, request, reading)
+    snapshot, filters = context.snapshot, request.filters()
+    found = ranked_documents(request.question, filters, request, context)
     hits = found.hits(request.limit)
     shown = _fitting([_Shown(hit, _line(snapshot, hit)) for hit in hits], request.max_chars)
+    documents = [entry.hit.document for entry in shown]
     envelope: Envelope = {
         "status": FOUND if len(found) else NOT_FOUND,
         "action": request.action,
         "data": {
             "question": request.question,
             "retriever_id": RETRIEVER_ID,
-            "retriever_config_digest": digest_of(_configuration(request, reading)),
-            "hits": [_hit(snapshot, one.hit) for one in shown],
-            "citation_ids": [snapshot.uris[one.hit.document] for one in shown],
-            "results": [_result(snapshot, rank, one.hit) for rank, one in enumerate(shown, start=1)],
-            "text": "\n".join(one.line for one in shown),
+            "retriever_config_digest": digest_of(_configuration(request, context)),
+            "hits": [_hit(snapshot, entry.hit) for entry in shown],
+            "citation_ids": [snapshot.uris[document] for document in documents],
+            "results": [_result(snapshot, rank, entry.hit) for rank, entry in enumerate(shown, start=1)],
+            "text": "\n".join(entry.line for entry in shown),
         },
         "filters_applied": applied(request, filters),
         "match": found.match,
@@ -114,10 +123,9 @@ def brief(request: BriefRequest, reading: Reading) -> Answer:
     }
     if request.max_chars is not None:
         envelope["omitted_by_budget"] = len(hits) - len(shown)
-    if request.grouping == Grouping.GROUPED:
-        envelope.update(_grouped(snapshot, shown))
+    envelope |= grouped(request.grouping, snapshot, documents)
     envelope["revision"] = str(snapshot.revision)
-    facts = found.facts(legacy_tokens(snapshot, [one.hit.document for one in shown]))
+    facts = found.facts(legacy_tokens(snapshot, documents))
     return Answer(envelope, snapshot.revision, facts)
 
 
@@ -127,11 +135,11 @@ def _fitting(lines: Sequence[_Shown], max_chars: int | None) -> list[_Shown]:
         return list(lines)
     shown: list[_Shown] = []
     length = -1  # the first line has no line end before it
-    for one in lines:
-        length += 1 + len(one.line)
+    for entry in lines:
+        length += 1 + len(entry.line)
         if length > max_chars:
             break
-        shown.append(one)
+        shown.append(entry)
     return shown
 
 
@@ -169,16 +177,7 @@ def _result(snapshot: Snapshot, rank: int, hit: Hit) -> dict[str, Any]:
     }
 
 
-def _grouped(snapshot: Snapshot, shown: Sequence[_Shown]) -> Envelope:
-    """URIs of `hits` by origin."""
-    by_origin: dict[bool, list[str]] = {True: [], False: []}
-    for one in shown:
-        of_overlay = snapshot.origin[one.hit.document] == Origin.OVERLAY
-        by_origin[of_overlay].append(snapshot.uris[one.hit.document])
-    return {"overlay_hits": by_origin[True], "baseline_hits": by_origin[False]}
-
-
-def _configuration(request: BriefRequest, reading: Reading) -> dict[str, Any]:
+def _configuration(request: BriefRequest, context: QueryContext) -> dict[str, Any]:
     """What decided the ranking beside documents and question: settings, and the options in force.
 
     `max_chars` and `receipt` do not rank; `revision` chooses documents, which the receipt names by themselves.
@@ -192,7 +191,7 @@ def _configuration(request: BriefRequest, reading: Reading) -> dict[str, Any]:
             "exclude_invalidated": request.exclude_invalidated,
             "tags": sorted(filters.tags),
             "kinds": sorted(filters.kinds),
-            "knowledge_base": reading.knowledge_base,
+            "knowledge_base": context.knowledge_base,
             "search_scope": str(request.scope),
             "result_grouping": str(request.grouping),
         },
@@ -204,10 +203,67 @@ def _settings_digest() -> str:
     return digest_of(ranking_configuration())
 
 
+_DIGEST: Schema = {"type": "string", "pattern": DIGEST_PATTERN}
+_SNIPPET: Schema = {"type": "string", "maxLength": LONGEST_SNIPPET}
+_HIT_SCHEMA = object_of(
+    AnswerField("uri", TEXT, "the document's address, for get"),
+    AnswerField("title", TEXT, "its title"),
+    SCORE,
+    AnswerField("snippet", _SNIPPET, "why it matched: plain text"),
+    AnswerField("source", SOURCE, "where it comes from"),
+)
+_RESULT_SCHEMA = object_of(
+    AnswerField("rank", {"type": "integer", "minimum": 1}, "place, from 1"),
+    AnswerField("id", TEXT, "the document's URI"),
+    AnswerField("origin", SOURCE, "where it comes from"),
+    AnswerField("path", TEXT, "its path in its repository"),
+    AnswerField("digest", _DIGEST, "SHA-256 of the raw file"),
+    AnswerField("score", {"type": "number"}, "as in `hits`"),
+    AnswerField("snippet", _SNIPPET, "as in `hits`"),
+    AnswerField("evidence", TEXTS, "references to evidence; the brief has none"),
+    AnswerField("attributes", {"type": "object"}, "further scalars; the brief has none"),
+)
+_DATA_SCHEMA = object_of(
+    AnswerField("question", TEXT, "the question, exactly"),
+    AnswerField("retriever_id", TEXT, "what ranked"),
+    AnswerField("retriever_config_digest", _DIGEST, "digest of its settings and of the options in force"),
+    AnswerField("hits", list_of(_HIT_SCHEMA)),
+    AnswerField("citation_ids", TEXTS, "the URIs to cite, in rank order"),
+    AnswerField("results", list_of(_RESULT_SCHEMA)),
+    AnswerField("text", TEXT, "the brief as Markdown: `- [id] title — snippet`, one line a document"),
+)
+
 ACTION = Action(
-    "brief",
+    BriefRequest.action,
     "Knowledge for a run before it starts: the best documents for a question as text, with the ids to cite.",
     BriefRequest,
     brief,
-    result_schema=RESULT_SCHEMA,
+    object_of(
+        *opening(BriefRequest.action, FOUND, NOT_FOUND),
+        AnswerField("data", _DATA_SCHEMA),
+        AnswerField(
+            "filters_applied",
+            {"type": "object"},
+            "the filters in force as arrays; with a knowledge base also scope and grouping",
+        ),
+        MATCH,
+        FILTERED_OUT,
+        AnswerField(
+            "omitted_by_budget",
+            COUNT,
+            "with `max_chars`: documents within `limit` that did not fit",
+            always=False,
+        ),
+        *grouped_fields("hits"),
+        REVISION,
+        STALE,
+        AnswerField(
+            "receipt",
+            {"type": "object"},
+            "with `receipt`: the retrieval receipt that was minted and kept",
+            always=False,
+        ),
+    ),
+    takes_prefix=False,
+    keeps_receipts=True,
 )

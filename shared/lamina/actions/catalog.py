@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
-from lamina.actions.action import Action
-from lamina.actions.legacy import catalog_fields
-from lamina.actions.page import Page, Row
-from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens, scope_facts
-from lamina.contract.envelope import Answer
-from lamina.contract.request import ListRequest, Order, SortBy
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.legacy import catalog_fields, legacy_tokens
+from lamina.actions.page import Page, Row, cached_by_all, page_answer
+from lamina.actions.parameters import ListRequest
+from lamina.contract.envelope import Answer, CallFacts
+from lamina.contract.schema import AnswerField
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.scope import check_values, passing
+
+
+class SortBy(StrEnum):
+    """The order of a catalog."""
+
+    PATH = "path"
+    TITLE = "title"
+    DATE = "date"
+    TIER = "tier"
+
+
+class Order(StrEnum):
+    """The direction of a catalog."""
+
+    ASC = "asc"
+    DESC = "desc"
 
 
 class CatalogRequest(ListRequest):
@@ -28,11 +44,11 @@ class CatalogRequest(ListRequest):
     order: Order = Field(Order.ASC, description="Direction.")
 
 
-def catalog(request: CatalogRequest, reading: Reading) -> Answer:
+def catalog(request: CatalogRequest, context: QueryContext) -> Answer:
     """Lists a slice of the scope."""
-    snapshot, filters = reading.snapshot, request.filters()
+    snapshot, filters = context.snapshot, request.filters()
     check_values(filters, snapshot)
-    scope = reading.scopes[request.scope]
+    scope = context.scopes[request.scope]
     found = _sorted(snapshot, np.flatnonzero(scope.searched & passing(filters, snapshot)).tolist(), request)
     page = found[request.offset : request.offset + request.limit]
     rows = [Row(number, {"position": request.offset + at}) for at, number in enumerate(page, start=1)]
@@ -41,7 +57,7 @@ def catalog(request: CatalogRequest, reading: Reading) -> Answer:
         echo["search_scope"] = str(request.scope)
 
     envelope = Page(
-        reading,
+        context,
         request,
         rows,
         len(found),
@@ -49,9 +65,11 @@ def catalog(request: CatalogRequest, reading: Reading) -> Answer:
         native=lambda shown, entries: {},
         legacy=lambda entries: catalog_fields(snapshot, scope),
     ).envelope()
-    # The old catalog answered every document of the corpus with its whole frontmatter, whatever was asked.
+    # The legacy catalog answered every document of the corpus with its whole frontmatter, whatever was asked.
     whole = legacy_tokens(snapshot, np.flatnonzero(scope.searched).tolist())
-    return Answer(envelope, snapshot.revision, scope_facts(scope, legacy=whole))
+    overlay, baseline = scope.overlay_count, scope.baseline_count
+    facts = CallFacts(overlay + baseline, overlay, baseline, tokens_legacy_equivalent=whole)
+    return Answer(envelope, snapshot.revision, facts)
 
 
 def _sorted(snapshot: Snapshot, documents: list[int], request: CatalogRequest) -> list[int]:
@@ -70,9 +88,13 @@ _KEYS: dict[SortBy, Callable[[Snapshot], Callable[[int], Any]]] = {
     SortBy.TIER: lambda snapshot: lambda number: min(snapshot.tier[number], default=None),
 }
 
+_POSITION = AnswerField("position", {"type": "integer", "minimum": 1}, "place in the whole listing, from 1")
+
 ACTION = Action(
-    "catalog",
+    CatalogRequest.action,
     "Structural browse: the documents of a slice, sorted. The cheapest way to see what there is.",
     CatalogRequest,
     catalog,
+    page_answer(CatalogRequest, (_POSITION,)),
+    cached=cached_by_all,
 )

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from lamina.actions.action import Action
-from lamina.actions.document import absent, answered
-from lamina.actions.reading import Reading
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.by_uri import DocumentRequest, absent, answered, cached_with_body, document_answer
 from lamina.contract.envelope import Answer
-from lamina.contract.request import DocumentRequest
 
 
 class GetRequest(DocumentRequest):
@@ -17,10 +15,18 @@ class GetRequest(DocumentRequest):
     action: ClassVar[str] = "get"
 
 
-def get(request: GetRequest, reading: Reading) -> Answer:
+def get(request: GetRequest, context: QueryContext) -> Answer:
     """The document, the overlay's before the baseline's before the bundle's."""
-    found = reading.snapshot.find(request.uri)
-    return absent(request, reading) if found is None else answered(request, reading, found)
+    found = context.snapshot.find(request.uri)
+    return absent(request, context) if found is None else answered(request, context, found)
 
 
-ACTION = Action("get", "One document by its URI or path, with its body.", GetRequest, get)
+ACTION = Action(
+    GetRequest.action,
+    "One document by its URI or path, with its body.",
+    GetRequest,
+    get,
+    document_answer(GetRequest),
+    cached=cached_with_body,
+    reads_bodies=True,
+)

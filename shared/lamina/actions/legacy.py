@@ -1,13 +1,13 @@
-"""The fields of the older envelope shapes, for callers that still read them."""
+"""The legacy envelopes: their fields, for callers that still read them, and what they would have cost."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
+from lamina.actions.entry import Entry
 from lamina.contract.envelope import Envelope
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.scope import Scope
@@ -15,10 +15,11 @@ from lamina.ranking.scope import Scope
 # A rollup is a courtesy to old callers; the long tail of tags would cost them the page.
 _MOST_CATEGORIES = 50
 _MOST_START_HERE = 25
+_FLOOR, _METADATA = 0, 2
 _SHOWN = ("uri", "title", "score", "snippet")
 
 
-def search_fields(entries: Iterable[dict[str, Any]], searched: int) -> Envelope:
+def search_fields(entries: Iterable[Entry], searched: int) -> Envelope:
     """`hits` and `docs_considered`."""
     hits = [{name: entry[name] for name in _SHOWN if name in entry} for entry in entries]
     return {"hits": hits, "docs_considered": searched}
@@ -39,3 +40,9 @@ def start_here(snapshot: Snapshot, scope: Scope) -> list[dict[str, str]]:
     """The documents that ask to be read first."""
     first = np.flatnonzero(scope.searched & snapshot.start_here.where(lambda value: value is True))
     return [{"uri": snapshot.uris[n], "title": snapshot.titles[n]} for n in first[:_MOST_START_HERE]]
+
+
+def legacy_tokens(snapshot: Snapshot, documents: Iterable[int]) -> int:
+    """cl100k_base tokens of the documents in the legacy shape: URI, title and whole frontmatter of each."""
+    rows = snapshot.tokens[list(documents)]
+    return int(rows[:, [_FLOOR, _METADATA]].sum())

@@ -8,15 +8,28 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
-from lamina.actions.reading import Reading
-from lamina.contract.disclosure import Flag
+from lamina.actions.action import Cached, QueryContext
+from lamina.actions.entry import Entry, disclosed, entry_fields, floor
+from lamina.actions.parameters import ListRequest
 from lamina.contract.envelope import FOUND, NOT_FOUND, Envelope, compact
 from lamina.contract.errors import LaminaError
-from lamina.contract.request import ListRequest
+from lamina.contract.schema import (
+    COUNT,
+    LEGACY,
+    REVISION,
+    STALE,
+    TEXTS,
+    AnswerField,
+    Schema,
+    list_of,
+    object_of,
+    opening,
+)
 from lamina.contract.tokens import RESPONSE_CEILING, count_each, count_tokens
-from lamina.index.snapshot import Snapshot
 
-Entry = dict[str, Any]
+_OMITTED_FLAGS = AnswerField(
+    "omitted_flags", TEXTS, "with `max_tokens`: flags that had to go so that one entry fits", always=False
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,32 +40,41 @@ class Row:
     native: Mapping[str, Any]
 
 
-def floor(snapshot: Snapshot, document: int, *, with_source: bool) -> Entry:
-    """`uri`, `title`, and `source` where a knowledge base is set or the bundle served the document."""
-    entry: Entry = {"uri": snapshot.uris[document], "title": snapshot.titles[document]}
-    source = snapshot.origin[document]
-    if with_source or source == "bundled":
-        entry["source"] = str(source)
-    return entry
+def page_answer(request: type[ListRequest], native: Sequence[AnswerField], *fields: AnswerField) -> Schema:
+    """The answer that is a page of documents: `native` in each entry, `fields` beside the page's own."""
+    entry = object_of(*entry_fields(request.permitted, *native), _OMITTED_FLAGS)
+    return object_of(
+        *opening(request.action, FOUND, NOT_FOUND),
+        AnswerField("data", list_of(entry)),
+        AnswerField("total", COUNT, "documents after filters, before paging"),
+        AnswerField("limit", COUNT, "the limit in force"),
+        AnswerField("offset", COUNT, "the offset in force"),
+        AnswerField("returned", COUNT, "with `max_tokens`: entries in `data`", always=False),
+        AnswerField(
+            "omitted_by_budget", COUNT, "with `max_tokens`: entries of this page that did not fit", always=False
+        ),
+        AnswerField(
+            "next_offset",
+            {"type": ["integer", "null"]},
+            "with `max_tokens`: where to go on, null at the end",
+            always=False,
+        ),
+        AnswerField("disclosure_applied", TEXTS, "the flags in force, in canonical order"),
+        AnswerField(
+            "filters_applied",
+            {"type": "object"},
+            "the filters in force as arrays; with a knowledge base also scope and grouping",
+        ),
+        REVISION,
+        STALE,
+        LEGACY,
+        *fields,
+    )
 
 
-def disclose(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry:
-    """The tiers that the flags buy; one that the document lacks is null."""
-    if not flags:
-        return {}
-    card = snapshot.card(document)
-    tiers: Entry = {}
-    for flag in flags:
-        if flag == Flag.BLOCKQUOTE:
-            tiers["blockquote"] = card.blockquote
-        elif flag == Flag.METADATA:
-            tiers["metadata"] = card.metadata
-        elif flag == Flag.SUMMARY:
-            span = card.summary_span
-            tiers["summary"] = None if span is None else snapshot.body(document)[slice(*span)]
-        else:
-            tiers["body"] = snapshot.body(document)
-    return tiers
+def cached_by_all(envelope: Envelope) -> Cached:
+    """A page is the same for everybody who may read it."""
+    return Cached.BY_ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +82,10 @@ class Page:
     """Rows from the offset on, and how to make an envelope of any first few of them.
 
     `native` gives the fields that the action adds for the rows and entries that are shown, `legacy` those of the
-    older shape for the entries.
+    legacy shape for the entries.
     """
 
-    reading: Reading
+    context: QueryContext
     request: ListRequest
     rows: Sequence[Row]
     total: int
@@ -76,9 +98,9 @@ class Page:
         with_source = self.request.knowledge_base_url is not None
         return [
             {
-                **floor(self.reading.snapshot, row.document, with_source=with_source),
+                **floor(self.context.snapshot, row.document, with_source=with_source),
                 **row.native,
-                **disclose(self.reading.snapshot, row.document, self.request.flags),
+                **disclosed(self.context.snapshot, row.document, self.request.flags),
             }
             for row in self.rows
         ]
@@ -106,9 +128,9 @@ class Page:
             "disclosure_applied": [str(flag) for flag in self.request.flags],
             "filters_applied": self.filters_applied,
             **self.native(self.rows[: len(entries)], entries),
-            "revision": str(self.reading.snapshot.revision),
+            "revision": str(self.context.snapshot.revision),
         }
-        if self.reading.stale:
+        if self.context.stale:
             envelope["stale"] = True
         if self.request.include_legacy_envelope:
             envelope["legacy"] = self.legacy(entries)

@@ -10,23 +10,25 @@ from typing import ClassVar
 import numpy as np
 from pydantic import Field
 
-from lamina.actions.action import Action
-from lamina.actions.legacy import start_here
-from lamina.actions.page import Entry, Page, Row
-from lamina.actions.ranked import applied
-from lamina.actions.reading import Reading
-from lamina.actions.report import MOST_TOP, legacy_tokens, ranked_facts
-from lamina.actions.search import grouped
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.entry import Entry
+from lamina.actions.legacy import legacy_tokens, start_here
+from lamina.actions.page import Page, Row, cached_by_all, page_answer
+from lamina.actions.parameters import RankedRequest
+from lamina.actions.ranked import FILTERED_OUT, MOST_TOP, applied, grouped, grouped_fields, ranked_facts
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import Answer, Envelope
-from lamina.contract.request import Grouping, RankedRequest
-from lamina.governance.floor import lowest, read_required
+from lamina.contract.request import Grouping
+from lamina.contract.schema import AnswerField
 from lamina.governance.manifest import DEFINITION_OF_DONE, WRITING_CANON
+from lamina.governance.resolution import GOVERNANCE_SOURCE, lowest, read_required
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.match import weak_or_better
 from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
 from lamina.ranking.scope import Scope, check_values, passing
+
+DONE, CONSTRAINT, RELEVANT = "definition_of_done", "constraint", "relevant"
 
 # Beyond a few, constraints would push the documents that the task is about off the first page.
 MOST_CONSTRAINTS = 3
@@ -52,18 +54,18 @@ class PreflightRequest(RankedRequest):
     input: Text = Field("", description="The same as task, under its older name.")
 
 
-def preflight(request: PreflightRequest, reading: Reading) -> Answer:
+def preflight(request: PreflightRequest, context: QueryContext) -> Answer:
     """One list, paged and counted as one: definition of done, constraints, relevant documents."""
-    snapshot, filters = reading.snapshot, request.filters()
+    snapshot, filters = context.snapshot, request.filters()
     check_values(filters, snapshot)
-    scope = reading.scopes[request.scope]
+    scope = context.scopes[request.scope]
     ranked = rank(scope.postings, request.task, text_of=snapshot.text, prefix=request.prefix)
 
-    done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, reading.knowledge_base)
+    done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, context.knowledge_base)
     tiers = [tier]
     constraints = _constraints(snapshot, ranked, scope, request.grouping, done)
     if _WRITING.search(request.task[:2_000]):
-        writing, tier = read_required(snapshot, WRITING_CANON, request.scope, reading.knowledge_base)
+        writing, tier = read_required(snapshot, WRITING_CANON, request.scope, context.knowledge_base)
         tiers.append(tier)
         if writing is not None and writing not in constraints:
             constraints = [writing, *constraints]
@@ -76,9 +78,9 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
     relevant = other & passes
     places = ranked.best(max(request.offset + request.limit, MOST_TOP), relevant, first)
     listed = [
-        *((number, "definition_of_done") for number in finished),
-        *((number, "constraint") for number in constraints),
-        *((number, "relevant") for number in ranked.found[places].tolist()),
+        *((number, DONE) for number in finished),
+        *((number, CONSTRAINT) for number in constraints),
+        *((number, RELEVANT) for number in ranked.found[places].tolist()),
     ]
     total = len(named) + int(np.count_nonzero(relevant))
     rows = [Row(number, {"role": role}) for number, role in listed[request.offset : request.offset + request.limit]]
@@ -88,16 +90,16 @@ def preflight(request: PreflightRequest, reading: Reading) -> Answer:
             "filtered_out": int(np.count_nonzero(other & ~passes)),
             "governance_source": str(lowest(tiers)),
         }
-        return fields | grouped(request, shown, entries, reading)
+        return fields | grouped(request.grouping, snapshot, [row.document for row in shown])
 
     def legacy(entries: list[Entry]) -> Envelope:
         return {
             "start_here": start_here(snapshot, scope),
-            "constraints": [entry for entry in entries if entry["role"] == "constraint"],
-            "dod": next((entry for entry in entries if entry["role"] == "definition_of_done"), None),
+            "constraints": [entry for entry in entries if entry["role"] == CONSTRAINT],
+            "dod": next((entry for entry in entries if entry["role"] == DONE), None),
         }
 
-    envelope = Page(reading, request, rows, total, applied(request, filters), native, legacy).envelope()
+    envelope = Page(context, request, rows, total, applied(request, filters), native, legacy).envelope()
     facts = ranked_facts(
         scope,
         hits=scope.overlay[np.concatenate([named, ranked.found[relevant]])],
@@ -121,9 +123,13 @@ def _is_constraint(snapshot: Snapshot, number: int) -> bool:
     return "constraints" in folders or any(tag.casefold() in _CONSTRAINT_TAGS for tag in snapshot.tags[number])
 
 
+_ROLE = AnswerField("role", {"type": "string", "enum": [DONE, CONSTRAINT, RELEVANT]}, "why it is here")
+
 ACTION = Action(
-    "preflight",
+    PreflightRequest.action,
     "What to read before a task: its definition of done, the constraints on it, and the documents about it.",
     PreflightRequest,
     preflight,
+    page_answer(PreflightRequest, (_ROLE,), FILTERED_OUT, *grouped_fields("data"), GOVERNANCE_SOURCE),
+    cached=cached_by_all,
 )

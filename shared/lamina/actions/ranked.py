@@ -1,26 +1,74 @@
-"""What search and brief share: the documents of a scope that match a question and pass the filters, in order."""
+"""What every action shares that ranks: the documents of a scope that match a question and pass the filters."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.actions.reading import Reading
-from lamina.actions.report import MOST_TOP, ranked_facts
+from lamina.actions.action import QueryContext
+from lamina.actions.parameters import GroupedRequest
 from lamina.contract.envelope import CallFacts, Envelope
 from lamina.contract.filters import Filters
-from lamina.contract.request import GroupedRequest
-from lamina.index.snapshot import Snapshot
-from lamina.ranking.highlight import snippet
+from lamina.contract.request import Grouping
+from lamina.contract.schema import COUNT, TEXTS, AnswerField, Schema, object_of
+from lamina.index.snapshot import Origin, Snapshot
+from lamina.ranking.highlight import LONGEST_SNIPPET, snippet
+from lamina.ranking.match import Signal
 from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
 from lamina.ranking.scope import Scope, check_values, passing
 
 # Characters of a word that are told back; a word may be as long as the query.
 _LONGEST_TOLD = 64
+MOST_TOP = 5
+"""Hits whose origin is recorded as that of the top."""
+
+_SIGNAL: Schema = {"type": "string", "enum": list(get_args(Signal))}
+MATCH = AnswerField(
+    "match",
+    object_of(
+        AnswerField("signal", _SIGNAL, "whether the matter is known at all"),
+        AnswerField(
+            "coverage",
+            {"type": "number", "minimum": 0, "maximum": 1},
+            "share, 0 to 1, of the query's weight that the best hit holds",
+        ),
+        AnswerField(
+            "unmatched_terms",
+            TEXTS,
+            "words of the query of which the scope holds nothing, not even a part or a near spelling",
+        ),
+        AnswerField(
+            "overlay_signal", _SIGNAL, "with a knowledge base: the same, asked of the overlay alone", always=False
+        ),
+    ),
+)
+SCORE = AnswerField("score", {"type": "number"}, "BM25 score, six decimals, above zero")
+SNIPPET = AnswerField(
+    "snippet",
+    {"type": "string", "maxLength": LONGEST_SNIPPET},
+    f"why it matched: plain text, at most {LONGEST_SNIPPET} characters",
+)
+FILTERED_OUT = AnswerField("filtered_out", COUNT, "matches that the filters removed")
+
+
+def grouped_fields(listed: str) -> tuple[AnswerField, AnswerField]:
+    """The fields that tell hits by origin; `listed` is the field that holds the hits."""
+    return (
+        AnswerField(
+            "overlay_hits", TEXTS, f"with `result_grouping` grouped: URIs in `{listed}` from the overlay", always=False
+        ),
+        AnswerField(
+            "baseline_hits",
+            TEXTS,
+            f"with `result_grouping` grouped: URIs in `{listed}` from the baseline",
+            always=False,
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +126,12 @@ class Matches:
 
 
 def ranked_documents(
-    question: str, filters: Filters, request: GroupedRequest, reading: Reading, *, prefix: bool = False
+    question: str, filters: Filters, request: GroupedRequest, context: QueryContext, *, prefix: bool = False
 ) -> Matches:
     """Ranks the scope by the question, then filters and groups what matched. Raises INVALID_FILTER_VALUE."""
-    snapshot = reading.snapshot
+    snapshot = context.snapshot
     check_values(filters, snapshot)
-    scope = reading.scopes[request.scope]
+    scope = context.scopes[request.scope]
     ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix)
     kept = passing(filters, snapshot)[ranked.found]
     match: dict[str, Any] = {
@@ -92,7 +140,7 @@ def ranked_documents(
         "unmatched_terms": [term[:_LONGEST_TOLD] for term in ranked.match.unmatched_terms],
     }
     if request.knowledge_base_url is not None:
-        by_overlay = rank(reading.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
+        by_overlay = rank(context.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
         match["overlay_signal"] = by_overlay.match.signal
     first = standing_first(request.grouping, ranked, scope.overlay, kept)
     return Matches(snapshot, scope, ranked, kept, first, match)
@@ -105,3 +153,28 @@ def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:
         echo["search_scope"] = str(request.scope)
         echo["result_grouping"] = str(request.grouping)
     return echo
+
+
+def grouped(grouping: Grouping, snapshot: Snapshot, documents: Iterable[int]) -> Envelope:
+    """The URIs of the documents by origin, where that grouping was asked for."""
+    if grouping != Grouping.GROUPED:
+        return {}
+    by_origin: dict[bool, list[str]] = {True: [], False: []}
+    for document in documents:
+        by_origin[snapshot.origin[document] == Origin.OVERLAY].append(snapshot.uris[document])
+    return {"overlay_hits": by_origin[True], "baseline_hits": by_origin[False]}
+
+
+def ranked_facts(scope: Scope, *, hits: NDArray[np.bool_], top: NDArray[np.bool_], legacy: int) -> CallFacts:
+    """Facts of a ranked answer; `hits` has an entry a match, `top` one for each of the first: is it of the overlay."""
+    overlay, baseline = scope.overlay_count, scope.baseline_count
+    return CallFacts(
+        index_size=overlay + baseline,
+        overlay_documents=overlay,
+        baseline_documents=baseline,
+        overlay_hits=int(np.count_nonzero(hits)),
+        baseline_hits=int(np.count_nonzero(~hits)),
+        overlay_hits_in_top_5=int(np.count_nonzero(top)),
+        baseline_hits_in_top_5=int(np.count_nonzero(~top)),
+        tokens_legacy_equivalent=legacy,
+    )

@@ -7,16 +7,23 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from lamina.actions.action import Action
-from lamina.actions.legacy import search_fields
-from lamina.actions.page import Entry, Page, Row
-from lamina.actions.ranked import applied, ranked_documents
-from lamina.actions.reading import Reading
-from lamina.actions.report import legacy_tokens
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.entry import Entry
+from lamina.actions.legacy import legacy_tokens, search_fields
+from lamina.actions.page import Page, Row, cached_by_all, page_answer
+from lamina.actions.parameters import RankedRequest
+from lamina.actions.ranked import (
+    FILTERED_OUT,
+    MATCH,
+    SCORE,
+    SNIPPET,
+    applied,
+    grouped,
+    grouped_fields,
+    ranked_documents,
+)
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import Answer, Envelope
-from lamina.contract.request import Grouping, RankedRequest
-from lamina.index.snapshot import Origin
 
 
 class SearchRequest(RankedRequest):
@@ -29,10 +36,10 @@ class SearchRequest(RankedRequest):
     input: Text = Field("", description="The same as query, under its older name.")
 
 
-def search(request: SearchRequest, reading: Reading) -> Answer:
+def search(request: SearchRequest, context: QueryContext) -> Answer:
     """Ranks the scope by the query, then filters, groups and pages what matched."""
-    snapshot, filters = reading.snapshot, request.filters()
-    found = ranked_documents(request.query, filters, request, reading, prefix=request.prefix)
+    snapshot, filters = context.snapshot, request.filters()
+    found = ranked_documents(request.query, filters, request, context, prefix=request.prefix)
     scope = found.scope
     rows = [
         Row(hit.document, {"score": hit.score, "snippet": hit.snippet})
@@ -41,28 +48,20 @@ def search(request: SearchRequest, reading: Reading) -> Answer:
 
     def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
         fields: Envelope = {"match": found.match, "filtered_out": found.filtered_out}
-        return fields | grouped(request, shown, entries, reading)
+        return fields | grouped(request.grouping, snapshot, [row.document for row in shown])
 
     def legacy(entries: list[Entry]) -> Envelope:
         return search_fields(entries, scope.overlay_count + scope.baseline_count)
 
-    envelope = Page(reading, request, rows, len(found), applied(request, filters), native, legacy).envelope()
+    envelope = Page(context, request, rows, len(found), applied(request, filters), native, legacy).envelope()
     return Answer(envelope, snapshot.revision, found.facts(legacy_tokens(snapshot, [row.document for row in rows])))
 
 
-def grouped(request: RankedRequest, shown: Sequence[Row], entries: list[Entry], reading: Reading) -> Envelope:
-    """URIs into `data` by origin, where that grouping was asked for."""
-    if request.grouping != Grouping.GROUPED:
-        return {}
-    by_origin: dict[bool, list[str]] = {True: [], False: []}
-    for row, entry in zip(shown, entries, strict=True):
-        by_origin[reading.snapshot.origin[row.document] == Origin.OVERLAY].append(entry["uri"])
-    return {"overlay_hits": by_origin[True], "baseline_hits": by_origin[False]}
-
-
 ACTION = Action(
-    "search",
+    SearchRequest.action,
     "Ranked full-text search. Answers URI, title, score and snippet; buy more by disclosure flags.",
     SearchRequest,
     search,
+    page_answer(SearchRequest, (SCORE, SNIPPET), FILTERED_OUT, *grouped_fields("data"), MATCH),
+    cached=cached_by_all,
 )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from lamina.contract.errors import LaminaError
+from lamina.contract.errors import LaminaError, invalid_parameter
 
 
 class Flag(StrEnum):
@@ -16,6 +16,15 @@ class Flag(StrEnum):
     SUMMARY = "summary"
     BODY = "body"
 
+
+MEANINGS: Mapping[Flag | None, str] = {
+    None: "`uri` and `title`, always",
+    Flag.BLOCKQUOTE: "the one-paragraph blockquote under the H1",
+    Flag.METADATA: "the whole frontmatter",
+    Flag.SUMMARY: "the `## Summary` section",
+    Flag.BODY: "the whole document after its frontmatter",
+}
+"""What a flag adds to a document; None is the floor."""
 
 # Most documents per response; None is the floor. Chosen with the token ceiling: see contract/tokens.py.
 CAPS: dict[Flag | None, int] = {
@@ -37,18 +46,33 @@ def ordered(flags: Iterable[Flag]) -> tuple[Flag, ...]:
     return tuple(flag for flag in Flag if flag in asked)
 
 
-def check_permitted(action: str, flags: Sequence[Flag], permitted: Sequence[Flag]) -> None:
-    """Raises DISCLOSURE_FLAG_NOT_PERMITTED for the first flag that the action does not allow."""
-    for flag in flags:
-        if flag not in permitted:
-            names = ", ".join(permitted)
+def checked_flags(
+    action: str, names: tuple[str, ...], permitted: Sequence[Flag], elsewhere: str = ""
+) -> tuple[str, ...]:
+    """The names, each a flag that the action permits; `elsewhere` says where to get what the others would buy.
+
+    Raises INVALID_PARAMETER for a flag that there is not, else DISCLOSURE_FLAG_NOT_PERMITTED for the first refused.
+    """
+    known = [str(flag) for flag in Flag]
+    offered = ", ".join(permitted)
+    for name in names:
+        if name not in known:
+            raise invalid_parameter(
+                "disclosure",
+                f"disclosure flag {name!r} does not exist. Flags on {action}: {offered}.",
+                requested_flag=name,
+                permitted_flags=[str(flag) for flag in permitted],
+            )
+    for name in names:
+        if name not in permitted:
             raise LaminaError(
                 "DISCLOSURE_FLAG_NOT_PERMITTED",
-                f"disclosure flag '{flag}' is not permitted on action '{action}'. "
-                f"Use oddkit_get with a URI for full-body retrieval. Permitted flags on {action}: {names}.",
-                requested_flag=str(flag),
-                permitted_flags=[str(name) for name in permitted],
+                f"disclosure flag '{name}' is not permitted on action '{action}'. "
+                f"{f'{elsewhere} ' if elsewhere else ''}Permitted flags on {action}: {offered}.",
+                requested_flag=name,
+                permitted_flags=[str(flag) for flag in permitted],
             )
+    return names
 
 
 def cap_for(flags: Iterable[Flag]) -> tuple[int, Flag | None]:

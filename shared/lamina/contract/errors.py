@@ -28,7 +28,7 @@ _ROWS = (
         "DISCLOSURE_FLAG_NOT_PERMITTED",
         400,
         "A known disclosure flag was asked of an action that does not allow it.",
-        "Use one of `permitted_flags`; bodies come from get, one document a call.",
+        "Use one of `permitted_flags`; bodies come one document a call, by URI.",
     ),
     ErrorKind(
         "LIMIT_EXCEEDS_FLAG_CAP",
@@ -63,8 +63,8 @@ _ROWS = (
     ErrorKind(
         "FILTER_NOT_PERMITTED",
         400,
-        "A filter was sent to get or resolve, where the URI is the selector.",
-        "Drop the filter, or use search or catalog.",
+        "A filter was sent to an action whose selector is the URI.",
+        "Drop the filter, or use an action that lists documents.",
     ),
     ErrorKind(
         "EMPTY_QUERY",
@@ -116,7 +116,7 @@ _ROWS = (
         "RATE_LIMITED",
         429,
         "The caller is over its limit for this minute.",
-        "Wait as many seconds as Retry-After says. Search and catalog are not affected.",
+        "Wait as many seconds as Retry-After says. Answers without bodies are not affected.",
         retry_after=60,
     ),
     ErrorKind(

@@ -26,7 +26,7 @@ AUDIENCES = ("canon", "docs", "public", "odd", "operators", "apocrypha")
 EXPOSURES = ("nav", "public", "draft", "hidden", "internal")
 TIERS = (1, 2, 3, 4)
 
-# The parameters that get and resolve refuse, and that a category filter is pointed to.
+# The parameters that select a slice: what a category filter is pointed to, and what no call by URI takes.
 STRUCTURAL_FILTERS = (
     "audience",
     "exposure",

@@ -1,31 +1,24 @@
-"""What a caller may say: the parameters that actions share, their defaults and bounds.
+"""What a caller may say to any action, how it becomes a request, and how a wrong one is told.
 
-An action's request is a model made of these parts. The same model validates a call and is published as JSON Schema.
+An action's request is a model that derives from `Request`. It validates a call and is published as JSON Schema.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from lamina.contract.binding import bind
-from lamina.contract.coercion import Boolean, Integer, IntegerList, Text, TextList
-from lamina.contract.disclosure import (
-    DEFAULT_LIMIT,
-    DOCUMENT_FLAGS,
-    LIST_FLAGS,
-    Flag,
-    check_limit,
-    check_permitted,
-    ordered,
-)
+from lamina.contract.coercion import Boolean, Text, encodable, only
+from lamina.contract.disclosure import Flag, checked_flags, ordered
 from lamina.contract.errors import LaminaError, invalid_parameter
-from lamina.contract.filters import KINDS, Filters, Kind
+from lamina.contract.filters import STRUCTURAL_FILTERS, UNSUPPORTED_FILTERS
 from lamina.contract.ids import Revision
 
+MAX_BODY_BYTES = 256 * 1024
+MAX_MAIN_ARGUMENT_BYTES = 128 * 1024
 LEGACY_REMOVED_IN = "2.0"
 
 
@@ -46,31 +39,20 @@ class SearchScope(StrEnum):
     KB_ONLY = "kb_only"
 
 
-class SortBy(StrEnum):
-    """The order of a catalog."""
-
-    PATH = "path"
-    TITLE = "title"
-    DATE = "date"
-    TIER = "tier"
-
-
-class Order(StrEnum):
-    """The direction of a catalog."""
-
-    ASC = "asc"
-    DESC = "desc"
-
-
 class Request(BaseModel):
-    """What all actions take."""
+    """What all actions take.
+
+    `main` is the parameter that a call must fill, also under the name `input`; `permitted` are the flags that the
+    action's `disclosure` allows, and `elsewhere` says where to get what the other flags would buy.
+    """
 
     # A model is built at its first call: those of other actions, and those only derived from, never cost a cold start.
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     action: ClassVar[str]
     main: ClassVar[str | None] = None
-    permitted: ClassVar[tuple[Flag, ...]]
+    permitted: ClassVar[tuple[Flag, ...]] = ()
+    elsewhere: ClassVar[str] = ""
 
     knowledge_base_url: Text | None = Field(
         None, description="A knowledge base on the allow list, by name or URL, laid over the baseline."
@@ -88,12 +70,55 @@ class Request(BaseModel):
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """The validated request. Raises LaminaError for whatever is wrong with it, most telling first."""
-        return bind(cls, raw)
+        for name in raw:
+            if name not in cls.model_fields:
+                raise cls.unknown(encodable(str(name)[:64]))
+        given = {name: value for name, value in raw.items() if not _is_not_given(cls, name, value)}
+        if cls.main is not None:
+            given = _with_main(cls.main, given)
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            raise _as_lamina(cls, error) from error
+
+    @classmethod
+    def unknown(cls, name: str) -> LaminaError:
+        """The error of a parameter that there is not; a request that can say more than this overrides it."""
+        if name in UNSUPPORTED_FILTERS:
+            return LaminaError(
+                "CATEGORY_FILTER_NOT_SUPPORTED",
+                f"{name!r} is no filter. Select a slice by {', '.join(STRUCTURAL_FILTERS)}; tags narrows it further.",
+                parameter=name,
+                structural_filters=list(STRUCTURAL_FILTERS),
+            )
+        known = sorted(cls.model_fields)
+        message = f"unknown parameter {name!r} on {cls.action}. It takes {', '.join(known)}."
+        return invalid_parameter(name, message, parameters=known)
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The active flags in canonical order; none where an action takes no `disclosure`."""
+        return ordered(Flag(name) for name in getattr(self, "disclosure", ()))
+
+    @property
+    def scope(self) -> SearchScope | None:
+        """The scope that the action searches or lists, where it does."""
+        return None
+
+    @property
+    def grouping(self) -> Grouping | None:
+        """The order of overlay against baseline, where the action ranks."""
+        return None
 
     @property
     def wants_receipt(self) -> bool:
         """Whether a record of the answer is to be minted and kept."""
         return False
+
+    @field_validator("disclosure", check_fields=False)
+    @classmethod
+    def _flags_are_permitted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        return checked_flags(cls.action, value, cls.permitted, cls.elsewhere)
 
     @field_validator("revision")
     @classmethod
@@ -105,200 +130,43 @@ class Request(BaseModel):
         return value
 
 
-class ScopedRequest(Request):
-    """What every action takes that searches or lists: the corpus."""
-
-    search_scope: SearchScope | None = Field(
-        None, description="With a knowledge base: which corpus is searched. Default merged."
-    )
-    baseline_in_search: Boolean | None = Field(
-        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
-    )
-    include_full_baseline: Boolean | None = Field(
-        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
-    )
-
-    @property
-    def scope(self) -> SearchScope:
-        """The scope in force, older spellings included."""
-        return self.search_scope or _scope_of_booleans(self) or SearchScope.MERGED
-
-    @model_validator(mode="after")
-    def _scope_is_one(self) -> Self:
-        meant = _scope_of_booleans(self)
-        if self.search_scope is not None and meant is not None and self.search_scope != meant:
-            raise invalid_parameter(
-                "search_scope",
-                f"search_scope {self.search_scope} contradicts the older boolean beside it, which means {meant}. "
-                "Send search_scope alone.",
-            )
-        if self.knowledge_base_url is None and self.scope != SearchScope.MERGED:
-            raise invalid_parameter(
-                "search_scope",
-                f"search_scope {self.scope} needs knowledge_base_url: without one the baseline is the whole corpus.",
-            )
-        return self
+def _is_not_given(cls: type[Request], name: str, value: Any) -> bool:
+    """Whether a value says nothing: clients fill in an optional text that they have no value for with an empty one."""
+    return value is None or (value == "" and cls.model_fields[name].annotation == (Text | None))
 
 
-class GroupedRequest(ScopedRequest):
-    """What every action takes that ranks: the order of overlay against baseline."""
-
-    result_grouping: Grouping | None = Field(
-        None,
-        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
-    )
-
-    @property
-    def grouping(self) -> Grouping:
-        """The grouping in force."""
-        if self.result_grouping is not None:
-            return self.result_grouping
-        return Grouping.MERGED if self.knowledge_base_url is None else Grouping.OVERLAY_FIRST
-
-
-class ListRequest(ScopedRequest):
-    """What search, catalog and preflight share: disclosure, filters, paging."""
-
-    permitted: ClassVar[tuple[Flag, ...]] = LIST_FLAGS
-
-    disclosure: TextList = Field(
-        (),
-        description="Tiers to add to uri and title.",
-        json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in LIST_FLAGS]}},
-    )
-    limit: Integer = Field(
-        DEFAULT_LIMIT,
-        ge=1,
-        description="Documents per page: at most 500, with blockquote 200, metadata 100, summary 25.",
-    )
-    offset: Integer = Field(0, ge=0, description="Documents to pass over.")
-    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(
-        None, description="Budget of the response in cl100k_base tokens: the longest run that fits."
-    )
-    audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
-    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
-    tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
-    public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
-    start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
-    path_prefix: TextList = Field((), description="Only documents whose repository path begins with one of these.")
-    include: TextList = Field(
-        (),
-        description="Kinds to allow; without it canon, docs and essays.",
-        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
-    )
-    exclude: TextList = Field(
-        (),
-        description="Kinds to deny, after include.",
-        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
-    )
-    tags: TextList = Field((), description="Only documents that carry all of these, within the slice.")
-    exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded documents.")
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """The active flags in canonical order."""
-        return ordered(Flag(name) for name in self.disclosure)
-
-    def filters(self) -> Filters:
-        """The filters as the ranking reads them."""
-        return Filters(
-            audience=self.audience,
-            exposure=self.exposure,
-            tier=self.tier,
-            public=self.public,
-            start_here=self.start_here,
-            path_prefix=tuple(prefix.lstrip("/") for prefix in self.path_prefix),
-            tags=self.tags,
-            include=tuple(KINDS[name] for name in self.include),
-            exclude=tuple(KINDS[name] for name in self.exclude),
-            exclude_invalidated=self.exclude_invalidated,
+def _with_main(main: str, given: dict[str, Any]) -> dict[str, Any]:
+    """Moves `input` to the main argument's own name; both may be sent if they say the same."""
+    alias = only(given.pop("input", None))
+    value = only(given.get(main, alias))
+    if alias not in (None, "") and value not in (None, "") and alias != value:
+        raise invalid_parameter("input", f"input and {main} differ. They are one parameter: send {main} alone.")
+    value = alias if value in (None, "") else value
+    if isinstance(value, str) and len(value.encode("utf-8", "replace")) > MAX_MAIN_ARGUMENT_BYTES:
+        raise LaminaError(
+            "REQUEST_TOO_LARGE",
+            f"{main} is over {MAX_MAIN_ARGUMENT_BYTES} bytes. Send less text.",
+            parameter=main,
+            max_bytes=MAX_MAIN_ARGUMENT_BYTES,
         )
-
-    @field_validator("disclosure")
-    @classmethod
-    def _flags_are_permitted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return _flags(cls, value)
-
-    @field_validator("include", "exclude")
-    @classmethod
-    def _kinds_exist(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
-        check_kinds(info.field_name, value)
-        return value
-
-    @model_validator(mode="after")
-    def _limit_is_under_the_cap(self) -> Self:
-        check_limit(self.limit, self.flags)
-        return self
+    if value is None or value == [] or (isinstance(value, str) and not value.replace("\x00", " ").strip()):
+        raise LaminaError("EMPTY_QUERY", f"{main} is empty. Send some text in {main!r}.", parameter=main)
+    return {**given, main: value}
 
 
-class RankedRequest(ListRequest, GroupedRequest):
-    """What search and preflight add."""
-
-    prefix: Boolean = Field(False, description="Take the last word as unfinished.")
-
-
-class DocumentRequest(Request):
-    """What get and resolve share."""
-
-    main: ClassVar[str | None] = "uri"
-    permitted: ClassVar[tuple[Flag, ...]] = DOCUMENT_FLAGS
-
-    uri: Text = Field("", description="The document: a URI, an alias or a repository path.")
-    input: Text = Field("", description="The same as uri, under its older name.")
-    disclosure: TextList = Field(
-        (str(Flag.BODY),),
-        description="Tiers to add to uri and title.",
-        json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in DOCUMENT_FLAGS]}},
-    )
-    section: Text | None = Field(
-        None, description="Narrows body to one section with its subsections: a heading's text or slug."
-    )
-
-    @property
-    def flags(self) -> tuple[Flag, ...]:
-        """The active flags in canonical order."""
-        return ordered(Flag(name) for name in self.disclosure)
-
-    @field_validator("disclosure")
-    @classmethod
-    def _flags_are_permitted(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return _flags(cls, value)
-
-
-def check_kinds(parameter: str, names: tuple[str, ...]) -> None:
-    """Raises INVALID_FILTER_VALUE for a name outside the five kinds."""
-    for name in names:
-        if name not in KINDS:
-            raise LaminaError(
-                "INVALID_FILTER_VALUE",
-                f"{parameter} {name!r} is no kind. The kinds are {', '.join(Kind)}.",
-                parameter=parameter,
-                requested_value=name,
-                possible_values=list(KINDS),
-            )
-
-
-def _flags(cls: type[Request], names: tuple[str, ...]) -> tuple[str, ...]:
-    known = [str(flag) for flag in Flag]
-    for name in names:
-        if name not in known:
-            raise invalid_parameter(
-                "disclosure",
-                f"disclosure flag {name!r} does not exist. Flags on {cls.action}: {', '.join(cls.permitted)}.",
-                requested_flag=name,
-                permitted_flags=[str(flag) for flag in cls.permitted],
-            )
-    check_permitted(cls.action, [Flag(name) for name in names], cls.permitted)
-    return names
-
-
-def _scope_of_booleans(request: ScopedRequest) -> SearchScope | None:
-    given = {value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None}
-    if len(given) > 1:
-        raise invalid_parameter(
-            "include_full_baseline",
-            "baseline_in_search and include_full_baseline contradict each other. Send search_scope instead.",
-        )
-    if not given:
-        return None
-    return SearchScope.MERGED if given.pop() else SearchScope.KB_WITH_REQUIRED_BASELINE
+def _as_lamina(cls: type[Request], error: ValidationError) -> LaminaError:
+    """The first thing that pydantic found, in our words: its own would echo the whole input."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else cls.action
+    context = first.get("ctx", {})
+    if first["type"] == "value_error":
+        reason = str(context["error"])
+    elif first["type"] == "greater_than_equal":
+        reason = f"must be at least {context['ge']}"
+    elif first["type"] == "less_than_equal":
+        reason = f"must be at most {context['le']}"
+    elif first["type"] == "enum":
+        reason = f"must be one of {context['expected']}"
+    else:
+        reason = first["msg"].lower()
+    return invalid_parameter(name, f"{name} {reason}.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from lamina.contract.coercion import encodable
+
 # Most tokens of the compact JSON envelope on search, catalog and preflight.
 RESPONSE_CEILING = 30_000
 
@@ -21,11 +23,4 @@ def count_each(texts: Sequence[str]) -> list[int]:
     """Number of cl100k_base tokens of each text, in order."""
     import toktok  # loading the vocabulary costs 0.1 s, which only callers that count should pay
 
-    return [int(count) for count in toktok.batch_count([_encodable(text) for text in texts], ENCODING, threads=1)]
-
-
-def _encodable(text: str) -> str:
-    """Lone surrogates have no UTF-8 form; they count as the replacement character."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return [int(count) for count in toktok.batch_count([encodable(text) for text in texts], ENCODING, threads=1)]

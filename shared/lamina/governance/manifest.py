@@ -1,4 +1,4 @@
-"""The governance floor: which files every deployment must be able to read, and the bundled short version of each."""
+"""The required governance files: which every deployment must be able to read, and the bundled short version of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRITING_CANON = "canon/meta/writing-canon.md"
 
 @dataclass(frozen=True, slots=True)
 class RequiredFile:
-    """A file of the floor: its repository path, why it is required, and the actions that degrade without it."""
+    """A required file: its repository path, why it is required, and the actions that degrade without it."""
 
     path: str
     purpose: str
@@ -30,8 +30,8 @@ def required_files() -> tuple[RequiredFile, ...]:
     """The manifest, in its order."""
     manifest = json.loads(_folder().joinpath("MANIFEST.json").read_text("utf-8"))
     return tuple(
-        RequiredFile(one["path"], one["purpose"], tuple(one["needed_by"]), one["optional"])
-        for one in manifest["required"]
+        RequiredFile(entry["path"], entry["purpose"], tuple(entry["needed_by"]), entry["optional"])
+        for entry in manifest["required"]
     )
 
 

@@ -11,7 +11,7 @@ from lamina.runtime.settings import Settings
 
 _JSON = "application/json"
 
-# Doors with a protocol of their own, which their pages describe.
+# Routes with a protocol of their own, which their pages describe.
 _POSTED = (
     ("/mcp", "The Model Context Protocol, stateless, JSON answers."),
     ("/v1/knowledge", "The knowledge process contract, with agent authority."),
@@ -25,7 +25,7 @@ def document(settings: Settings) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for action in ACTIONS.values():
         schema = request_schema(action.request)
-        common = {"summary": action.purpose, "tags": [action.name], "responses": _responses(action.schema())}
+        common = {"summary": action.purpose, "tags": [action.name], "responses": _responses(action.answer)}
         operations = {
             "get": {**common, "operationId": f"{action.name}_get", "parameters": _parameters(schema)},
             "post": {
@@ -103,17 +103,17 @@ def _parameters(schema: dict[str, Any]) -> list[dict[str, Any]]:
         {
             "name": name,
             "in": "query",
-            "description": one.get("description", ""),
-            "schema": {key: value for key, value in one.items() if key not in ("description", "deprecated")},
-            **({"deprecated": True} if one.get("deprecated") else {}),
-            **({"style": "form", "explode": True} if one.get("type") == "array" else {}),
+            "description": parameter.get("description", ""),
+            "schema": {key: value for key, value in parameter.items() if key not in ("description", "deprecated")},
+            **({"deprecated": True} if parameter.get("deprecated") else {}),
+            **({"style": "form", "explode": True} if parameter.get("type") == "array" else {}),
         }
-        for name, one in schema["properties"].items()
+        for name, parameter in schema["properties"].items()
     ]
 
 
 def _protocol_responses() -> dict[str, Any]:
-    """The statuses of a door with a protocol of its own, whose answers and errors are that protocol's."""
+    """The statuses of a route with a protocol of its own, whose answers and errors are that protocol's."""
     told = {_JSON: {"schema": {"type": ["object", "array"]}}}
     statuses = sorted({200, 406, *(kind.http_status for kind in CATALOGUE.values())})
     answers = {str(status): {"description": "An answer of the protocol.", "content": told} for status in statuses}

@@ -101,8 +101,7 @@ def _add_data(parser: argparse.ArgumentParser) -> None:
 
 def _add_action(commands: Any, action: Action) -> None:
     """A command of an action: its main argument by position, every parameter an option."""
-    aliases = ["check"] if action.name == "baseline-check" else []
-    sub = commands.add_parser(action.name, aliases=aliases, help=action.purpose, description=action.purpose)
+    sub = commands.add_parser(action.name, aliases=action.aliases, help=action.purpose, description=action.purpose)
     main = action.request.main
     if main is not None:
         sub.add_argument(main, metavar=main.upper())

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
-from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.local.template import Route
 from lamina.runtime.event import JSON_TYPE
 

@@ -14,30 +14,22 @@ from typing import Any
 
 from pydantic.fields import FieldInfo
 
+from lamina.actions.action import Action
+from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
-from lamina.contract.disclosure import CAPS, Flag
+from lamina.contract.disclosure import CAPS, MEANINGS, Flag
 from lamina.contract.errors import CATALOGUE
 from lamina.contract.filters import AUDIENCES, EXPOSURES, KINDS, TIERS
-from lamina.contract.request import ListRequest
 from lamina.contract.schema import Schema, request_schema
 from lamina.corpus.config import KnowledgeBaseSettings
 from lamina.corpus.kinds import DEFAULT_PREFIXES
 from lamina.governance.manifest import required_files
 from lamina.local.deployment import TEMPLATE
-from lamina.local.field_meanings import MEANINGS
 from lamina.local.template import load
 from lamina.runtime.settings import Settings
 
 _BLOCK = re.compile(r"(<!-- generated: ([a-z-]+)(?: ([a-z_-]+))? -->\n).*?(<!-- end -->)", re.DOTALL)
 _OPENING = re.compile(r"<!-- generated:")
-
-_TIERS: Mapping[Flag | None, str] = {
-    None: "`uri` and `title`, always",
-    Flag.BLOCKQUOTE: "the one-paragraph blockquote under the H1",
-    Flag.METADATA: "the whole frontmatter",
-    Flag.SUMMARY: "the `## Summary` section",
-    Flag.BODY: "the whole document after its frontmatter",
-}
 
 
 class UnknownTable(ValueError):  # noqa: N818
@@ -66,7 +58,15 @@ def pages(paths: Iterable[Path]) -> list[Path]:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrites pages where they are; the arguments are files and folders."""
+    """Rewrites pages where they are; the arguments are files and folders.
+
+    A folder that holds the pages of the actions gets a page for each action that has none.
+    """
+    for folder in (Path(argument) / "actions" for argument in arguments):
+        for action in ACTIONS.values() if folder.is_dir() else ():
+            page = folder / f"{action.name}.md"
+            if not page.exists():
+                page.write_text(_new_page(action), "utf-8")
     for page in pages(map(Path, arguments)):
         before = page.read_text("utf-8")
         after = rendered(before)
@@ -76,18 +76,29 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
+def _new_page(action: Action) -> str:
+    """The page of an action as it begins; what it is for and an example are written by hand."""
+    asked = [f"`{method} /v1/{action.name}`" for method in action.methods]
+    main_argument = f" {action.request.main.upper()}" if action.request.main else ""
+    tables = [("Parameters", "parameters"), *([("Disclosure", "flags")] if action.request.permitted else [])]
+    parts = [f"# {action.name}", action.purpose, f"{', '.join((*asked, f'`lamina {action.name}{main_argument}`'))}."]
+    for heading, table in (*tables, ("Answer", "fields")):
+        parts += [f"## {heading}", f"<!-- generated: {table} {action.name} -->\n<!-- end -->"]
+    return "\n\n".join(parts) + "\n"
+
+
 def _parameters(action: str) -> list[str]:
     model = ACTIONS[action].request
     properties = request_schema(model)["properties"]
     first = [name for name in (model.main, "input", "disclosure") if name in properties]
-    old = [name for name, one in properties.items() if one.get("deprecated")]
+    old = [name for name, parameter in properties.items() if parameter.get("deprecated")]
     names = [*first, *(name for name in properties if name not in (*first, *old)), *old]
     rows = []
     for name in names:
-        one = properties[name]
-        meaning = f"Deprecated. {one['description']}" if one.get("deprecated") else one["description"]
-        default = "required" if name == model.main else _default(one.get("default"))
-        rows.append((f"`{name}`", _type(one), default, meaning))
+        parameter = properties[name]
+        meaning = f"Deprecated. {parameter['description']}" if parameter.get("deprecated") else parameter["description"]
+        default = "required" if name == model.main else _default(parameter.get("default"))
+        rows.append((f"`{name}`", _type(parameter), default, meaning))
     return _table(("Parameter", "Type", "Default", "What it does"), rows)
 
 
@@ -95,34 +106,31 @@ def _flags(action: str) -> list[str]:
     model = ACTIONS[action].request
     if issubclass(model, ListRequest):
         known = (None, *model.permitted)
-        rows = [(_flag(flag), _TIERS[flag], str(CAPS[flag])) for flag in known]
+        rows = [(_flag(flag), MEANINGS[flag], str(CAPS[flag])) for flag in known]
         return _table(("Flag", "Adds to each document", "Largest `limit`"), rows)
-    return _table(("Flag", "Adds to the document"), [(_flag(flag), _TIERS[flag]) for flag in model.permitted])
+    return _table(("Flag", "Adds to the document"), [(_flag(flag), MEANINGS[flag]) for flag in model.permitted])
 
 
 def _fields(action: str) -> list[str]:
-    tiers = {str(flag): text for flag, text in _TIERS.items()}
-    rows = []
-    for name, one, presence in _leaves(ACTIONS[action].schema()):
-        dotted = name.replace("[]", "")
-        meaning = one.get("description") or tiers.get(dotted.removeprefix("data.")) or MEANINGS[dotted]
-        rows.append((f"`{name}`", _type(one), presence, meaning))
+    rows = [
+        (f"`{name}`", _type(field), presence, field["description"])
+        for name, field, presence in _told(ACTIONS[action].answer)
+    ]
     return _table(("Field", "Type", "Present", "Meaning"), rows)
 
 
-def _leaves(schema: Schema, prefix: str = "", condition: str = "always") -> Iterable[tuple[str, Schema, str]]:
-    """Each field of an answer with its dotted name, its schema and when it is there."""
-    for name, one in schema["properties"].items():
-        presence = condition if name in schema.get("required", ()) else "when it applies"
+def _told(schema: Schema, prefix: str = "", condition: str = "always") -> Iterable[tuple[str, Schema, str]]:
+    """Each field of an answer that has a meaning, with its dotted name, its schema and when it is there."""
+    for name, field in schema["properties"].items():
+        presence = condition if name in schema["required"] else "when it applies"
         if name in map(str, Flag):
             presence = "when asked for"
-        items = one.get("items", {})
-        if "properties" in items and name != "supersession_chain":
-            yield from _leaves(items, f"{prefix}{name}[].", presence)
-        elif "properties" in one:
-            yield from _leaves(one, f"{prefix}{name}.", presence)
+        if "description" in field:
+            yield f"{prefix}{name}", field, presence
+        elif field["type"] == "array":
+            yield from _told(field["items"], f"{prefix}{name}[].", presence)
         else:
-            yield f"{prefix}{name}", one, presence
+            yield from _told(field, f"{prefix}{name}.", presence)
 
 
 def _actions() -> list[str]:
@@ -141,8 +149,8 @@ def _actions() -> list[str]:
 def _disclosure() -> list[str]:
     rows = []
     for flag, cap in CAPS.items():
-        where = [name for name, one in ACTIONS.items() if (flag or Flag.METADATA) in one.request.permitted]
-        rows.append((_flag(flag), _TIERS[flag], str(cap), ", ".join(where)))
+        where = [name for name, action in ACTIONS.items() if (flag or Flag.METADATA) in action.request.permitted]
+        rows.append((_flag(flag), MEANINGS[flag], str(cap), ", ".join(where)))
     return _table(("Flag", "Adds to each document", "Most documents per response", "Permitted on"), rows)
 
 
@@ -183,14 +191,14 @@ def _canonical_values() -> list[str]:
 
 
 def _governance() -> list[str]:
-    rows = [(f"`{one.path}`", one.purpose, ", ".join(one.needed_by)) for one in required_files()]
+    rows = [(f"`{file.path}`", file.purpose, ", ".join(file.needed_by)) for file in required_files()]
     return _table(("File", "What it is for", "Needed by"), rows)
 
 
 def _template_parameters() -> list[str]:
     rows = [
-        (f"`{name}`", _default(one.get("Default")), one.get("Description", ""))
-        for name, one in load(TEMPLATE)["Parameters"].items()
+        (f"`{name}`", _default(parameter.get("Default")), parameter.get("Description", ""))
+        for name, parameter in load(TEMPLATE)["Parameters"].items()
     ]
     return _table(("Parameter", "Default", "What it is"), rows)
 

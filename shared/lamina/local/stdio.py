@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.mcp.frames import (
     BATCHING,
     INVALID_REQUEST,

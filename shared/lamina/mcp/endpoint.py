@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
-from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
 from lamina.mcp.frames import (
     BATCHING,
     INVALID_PARAMS,

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from lamina.actions.registry import ACTIONS
+from lamina.actions import catalog, get
+from lamina.actions.action import Action
 from lamina.contract.envelope import ERROR, FOUND, Envelope
 from lamina.contract.errors import CATALOGUE
 from lamina.mcp.frames import (
@@ -38,7 +39,7 @@ _STANDING = ":/?#[]@!$&'()*+,;=-._~"
 def list_resources(params: Mapping[str, Any], visit: Visit) -> Result:
     """`resources/list`: the documents of the catalog in its order, every page from the snapshot of the first."""
     asked: dict[str, Any] = {"limit": PAGE, "max_tokens": _PAGE_TOKENS, **_place(params.get("cursor"))}
-    reply = _dispatched("catalog", asked, visit)
+    reply = _dispatched(catalog.ACTION, asked, visit)
     if reply.envelope["status"] == ERROR:
         raise _failed(reply.envelope)
     fields: Fields = {"resources": [_listed(entry) for entry in reply.envelope["data"] if _is_uri(entry["uri"])]}
@@ -64,7 +65,7 @@ def list_templates(params: Mapping[str, Any], visit: Visit) -> Result:
 def read_resource(params: Mapping[str, Any], visit: Visit) -> Result:
     """`resources/read`: a body like that of get, under the same limit."""
     uri = text_of(params, "uri")
-    reply = _dispatched("get", {"uri": unquote(uri)}, visit)
+    reply = _dispatched(get.ACTION, {"uri": unquote(uri)}, visit)
     envelope = reply.envelope
     if envelope["status"] == ERROR:
         raise _failed(envelope)
@@ -76,10 +77,8 @@ def read_resource(params: Mapping[str, Any], visit: Visit) -> Result:
     return Result({"contents": [contents]}, 0, public=False)
 
 
-def _dispatched(action: str, arguments: dict[str, Any], visit: Visit) -> Reply:
-    return dispatch(
-        ACTIONS[action], lambda: completed(arguments, visit), visit.caller, visit.runtime, bytes_in=visit.bytes_in
-    )
+def _dispatched(action: Action, arguments: dict[str, Any], visit: Visit) -> Reply:
+    return dispatch(action, lambda: completed(arguments, visit), visit.caller, visit.runtime, bytes_in=visit.bytes_in)
 
 
 def _failed(envelope: Envelope) -> ProtocolError:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
-from lamina.actions.action import Action
-from lamina.actions.reading import Reading
+from lamina.actions.action import Action, QueryContext
+from lamina.actions.parameters import DESCRIBED_IN_EVERY_TOOL
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError, invalid_parameter
@@ -22,13 +22,7 @@ from lamina.runtime.settings import Settings
 LIST_TTL_MS = 300_000
 DEFAULT_ROUTER = "oddkit"
 
-# The names that callers knew before the tools of later actions came without a prefix.
-_PREFIXED = ("search", "catalog", "preflight", "get", "resolve")
-# A parameter is described where it first appears, to keep the list of tools cheap; but these are described in
-# each tool, since only the description tells their caps and defaults.
-_ALWAYS_DESCRIBED = ("limit", "include", "search_scope", "result_grouping")
 _OUTLINE = ("type", "enum")
-_KEYWORDS = {"ge": "minimum", "le": "maximum"}
 
 
 @cache
@@ -67,7 +61,7 @@ def call_tool(params: Arguments, visit: Visit) -> Result:
 
 
 def completed(arguments: Arguments, visit: Visit) -> dict[str, Any]:
-    """The arguments of an action, with what the door's address says where they are silent."""
+    """The arguments of an action, with what the address of the endpoint says where they are silent."""
     given = dict(arguments)
     for name, value in (("knowledge_base_url", visit.knowledge_base), ("consumer", visit.consumer)):
         if value is not None and given.get(name) is None:
@@ -77,28 +71,36 @@ def completed(arguments: Arguments, visit: Visit) -> dict[str, Any]:
 
 def _of_action(action: Action, prefix: str, described: dict[str, tuple[str, str]]) -> Tool:
     """The tool of an action. `described` holds the parameters told so far: description and tool by name."""
-    name = f"{prefix}{action.name}" if action.name in _PREFIXED else action.name
+    name = action.tool(prefix)
     schema = request_schema(action.request)
     properties, elsewhere = {}, set()
-    for key, one in schema["properties"].items():
-        text, first = described.setdefault(key, (one.get("description", ""), name))
-        properties[key] = _plain(one)
-        if text == one.get("description") and first != name and key not in _ALWAYS_DESCRIBED:
-            del properties[key]["description"]
+    # A parameter is described in the first tool that takes it, to keep the list of tools cheap.
+    for key, parameter in schema["properties"].items():
+        text, first = described.setdefault(key, (parameter.get("description", ""), name))
+        is_told_once = DESCRIBED_IN_EVERY_TOOL not in action.request.model_fields[key].metadata
+        if is_told_once and text == parameter.get("description") and first != name:
+            properties[key] = {word: value for word, value in parameter.items() if word != "description"}
             elsewhere.add(first)
+        else:
+            properties[key] = parameter
     hint = f" Parameters without a description: see {', '.join(sorted(elsewhere))}." if elsewhere else ""
 
     def call(arguments: Arguments, visit: Visit) -> Told:
         return _told(action, lambda: completed(arguments, visit), visit)
 
     return Tool(
-        name, action.purpose + hint, {**schema, "properties": properties}, wrapper_schema(_outline(action)), call
+        name,
+        action.purpose + hint,
+        {**schema, "properties": properties},
+        wrapper_schema(_outline(action)),
+        call,
+        read_only=action.is_read_only,
     )
 
 
 def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
     name = prefix.rstrip("_-") or DEFAULT_ROUTER
-    unrouted = Action(name, "", Request, _never)
+    unrouted = Action(name, "", Request, _never, {})
 
     def call(arguments: Arguments, visit: Visit) -> Told:
         asked = arguments.get("action")
@@ -149,7 +151,7 @@ def _refused(unrouted: Action, names: Sequence[str], asked: Any, visit: Visit) -
 
 def _outline(action: Action) -> Schema:
     """The first things about an action's answer: more would cost a caller more than it tells."""
-    properties = action.schema()["properties"]
+    properties = action.answer["properties"]
     outline = {
         name: {word: properties[name][word] for word in _OUTLINE if word in properties[name]}
         for name in ("status", "data")
@@ -158,10 +160,5 @@ def _outline(action: Action) -> Schema:
     return {"type": "object", "properties": outline, "required": list(outline)}
 
 
-def _plain(schema: Schema) -> Schema:
-    """A parameter in the words of JSON Schema: pydantic tells the bounds of an optional number in its own."""
-    return {_KEYWORDS.get(word, word): value for word, value in schema.items()}
-
-
-def _never(request: Request, reading: Reading) -> NoReturn:
+def _never(request: Request, context: QueryContext) -> NoReturn:
     raise LaminaError("INTERNAL_ERROR", "No action was reached.")

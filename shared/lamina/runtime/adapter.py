@@ -6,12 +6,10 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from lamina.actions.action import Action
-from lamina.contract.disclosure import Flag
-from lamina.contract.envelope import NOT_FOUND, compact, failure
+from lamina.actions.action import Action, Cached
+from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
-from lamina.contract.request import DocumentRequest, ListRequest
 from lamina.runtime.dispatch import Caller, Reply, dispatch
 from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
@@ -21,8 +19,10 @@ from lamina.runtime.wiring import Runtime, wire
 
 logger = logging.getLogger(__name__)
 
-_PUBLIC = "public, max-age=300, stale-while-revalidate=3600"
-_PRIVATE = "private, no-cache"
+_CACHE_CONTROL: Mapping[Cached, str] = {
+    Cached.BY_ALL: "public, max-age=300, stale-while-revalidate=3600",
+    Cached.BY_THE_CALLER: "private, no-cache",
+}
 
 Handler = Callable[[Mapping[str, Any], object], dict[str, Any]]
 
@@ -102,9 +102,4 @@ def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | 
     """How a 200 to GET may be kept; None for what may not."""
     if request.method != "GET" or reply.status != 200 or reply.private:
         return None
-    if issubclass(action.request, ListRequest):
-        return _PUBLIC
-    if not issubclass(action.request, DocumentRequest):
-        return None
-    has_body = str(Flag.BODY) in reply.envelope["disclosure_applied"] and reply.envelope["status"] != NOT_FOUND
-    return _PRIVATE if has_body else None
+    return _CACHE_CONTROL.get(action.cached(reply.envelope))

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from lamina.actions.action import Action
-from lamina.actions.reading import Reading
+from lamina.actions.action import Action, QueryContext
 from lamina.contract.envelope import (
     CIRCULAR_SUPERSESSION,
     ERROR,
@@ -23,7 +22,7 @@ from lamina.contract.envelope import (
 )
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import Revision
-from lamina.contract.request import DocumentRequest, GroupedRequest, ListRequest, Request, ScopedRequest
+from lamina.contract.request import Request
 from lamina.contract.tokens import count_each
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.limits import bodies_of
@@ -128,7 +127,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, course: _Course) -
     pinned = None if request.revision is None else Revision.parse(request.revision)
     runtime.note_address(name, course.knowledge_base)
     course.served = runtime.warm.current(name) if pinned is None else runtime.warm.pinned(name, pinned)
-    answer = action.run(request, Reading(course.served.scopes, knowledge_base, course.served.stale))
+    answer = action.run(request, QueryContext(course.served.scopes, knowledge_base, course.served.stale))
     course.revision, course.facts = answer.revision, answer.facts
     envelope = {**answer.envelope, "stale": True} if course.served.stale else answer.envelope
     if request.wants_receipt:
@@ -182,9 +181,9 @@ def _record(
         knowledge_base_url=knowledge_base,
         kb_sha=None if revision is None else revision.overlay,
         baseline_sha=None if revision is None else revision.baseline,
-        search_scope=str(request.scope) if isinstance(request, ScopedRequest) else None,
-        result_grouping=str(request.grouping) if isinstance(request, GroupedRequest) else None,
-        disclosure=tuple(map(str, request.flags)) if isinstance(request, ListRequest | DocumentRequest) else (),
+        search_scope=str(request.scope) if request is not None and request.scope is not None else None,
+        result_grouping=str(request.grouping) if request is not None and request.grouping is not None else None,
+        disclosure=tuple(map(str, request.flags)) if request is not None else (),
         limit=getattr(request, "limit", None),
         parameters=tuple(sorted(request.model_fields_set)) if request is not None else (),
         index_size_at_query=facts.index_size,

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from lamina.contract.binding import MAX_BODY_BYTES
 from lamina.contract.envelope import failure
 from lamina.contract.errors import LaminaError
+from lamina.contract.request import MAX_BODY_BYTES
 
 JSON_TYPE = "application/json; charset=utf-8"
 MAX_NESTING = 64

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from lamina.contract.disclosure import Flag
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import RateCounter, StoreUnavailable
-from lamina.contract.request import DocumentRequest, Request
+from lamina.contract.request import Request
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class BodyLimit:
 
 def bodies_of(request: Request) -> int:
     """How many bodies a request asks for."""
-    return int(isinstance(request, DocumentRequest) and Flag.BODY in request.flags)
+    return int(Flag.BODY in request.flags)
 
 
 def caller_id(signing_key: bytes, api_key: str | None, address: str, now: float) -> str:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
+from lamina.contract.schema import TEXT, AnswerField
 from lamina.index.snapshot import ORIGINS, Origin, Snapshot
 from lamina.ranking.scope import floor_document
 
@@ -21,6 +22,12 @@ class GovernanceSource(StrEnum):
 
 
 _ORDER = tuple(GovernanceSource)
+
+GOVERNANCE_SOURCE = AnswerField(
+    "governance_source",
+    TEXT,
+    f"the lowest tier that served a governance file: {', '.join(f'`{source}`' for source in GovernanceSource)}",
+)
 
 
 def lowest(sources: Iterable[GovernanceSource]) -> GovernanceSource:

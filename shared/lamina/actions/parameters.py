@@ -1,0 +1,164 @@
+"""The parameters that several actions share, their defaults and bounds: a request is made of these parts."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Final, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from lamina.contract.coercion import Boolean, Integer, IntegerList, TextList
+from lamina.contract.disclosure import DEFAULT_LIMIT, LIST_FLAGS, Flag, check_limit
+from lamina.contract.errors import LaminaError, invalid_parameter
+from lamina.contract.filters import KINDS, Filters, Kind
+from lamina.contract.request import Grouping, Request, SearchScope
+
+# A tool describes a parameter that an earlier one describes only where its caps and defaults are told by that alone.
+DESCRIBED_IN_EVERY_TOOL: Final = "described in every tool"
+
+
+class ScopedRequest(Request):
+    """What every action takes that searches or lists: the corpus."""
+
+    search_scope: Annotated[SearchScope | None, DESCRIBED_IN_EVERY_TOOL] = Field(
+        None, description="With a knowledge base: which corpus is searched. Default merged."
+    )
+    baseline_in_search: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+    include_full_baseline: Boolean | None = Field(
+        None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
+    )
+
+    @property
+    def scope(self) -> SearchScope:
+        """The scope in force, legacy spellings included."""
+        return self.search_scope or _scope_of_booleans(self) or SearchScope.MERGED
+
+    @model_validator(mode="after")
+    def _scope_is_one(self) -> Self:
+        meant = _scope_of_booleans(self)
+        if self.search_scope is not None and meant is not None and self.search_scope != meant:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.search_scope} contradicts the older boolean beside it, which means {meant}. "
+                "Send search_scope alone.",
+            )
+        if self.knowledge_base_url is None and self.scope != SearchScope.MERGED:
+            raise invalid_parameter(
+                "search_scope",
+                f"search_scope {self.scope} needs knowledge_base_url: without one the baseline is the whole corpus.",
+            )
+        return self
+
+
+class GroupedRequest(ScopedRequest):
+    """What every action takes that ranks: the order of overlay against baseline."""
+
+    result_grouping: Annotated[Grouping | None, DESCRIBED_IN_EVERY_TOOL] = Field(
+        None,
+        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
+    )
+
+    @property
+    def grouping(self) -> Grouping:
+        """The grouping in force."""
+        if self.result_grouping is not None:
+            return self.result_grouping
+        return Grouping.MERGED if self.knowledge_base_url is None else Grouping.OVERLAY_FIRST
+
+
+class ListRequest(ScopedRequest):
+    """What every action takes that lists documents: disclosure, filters, paging."""
+
+    permitted: ClassVar[tuple[Flag, ...]] = LIST_FLAGS
+    elsewhere: ClassVar[str] = "Use oddkit_get with a URI for full-body retrieval."
+
+    disclosure: TextList = Field(
+        (),
+        description="Tiers to add to uri and title.",
+        json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in LIST_FLAGS]}},
+    )
+    limit: Annotated[Integer, DESCRIBED_IN_EVERY_TOOL] = Field(
+        DEFAULT_LIMIT,
+        ge=1,
+        description="Documents per page: at most 500, with blockquote 200, metadata 100, summary 25.",
+    )
+    offset: Integer = Field(0, ge=0, description="Documents to pass over.")
+    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(
+        None, description="Budget of the response in cl100k_base tokens: the longest run that fits."
+    )
+    audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
+    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
+    tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
+    public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
+    start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
+    path_prefix: TextList = Field((), description="Only documents whose repository path begins with one of these.")
+    include: Annotated[TextList, DESCRIBED_IN_EVERY_TOOL] = Field(
+        (),
+        description="Kinds to allow; without it canon, docs and essays.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+    )
+    exclude: TextList = Field(
+        (),
+        description="Kinds to deny, after include.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+    )
+    tags: TextList = Field((), description="Only documents that carry all of these, within the slice.")
+    exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded documents.")
+
+    def filters(self) -> Filters:
+        """The filters as the ranking reads them."""
+        return Filters(
+            audience=self.audience,
+            exposure=self.exposure,
+            tier=self.tier,
+            public=self.public,
+            start_here=self.start_here,
+            path_prefix=tuple(prefix.lstrip("/") for prefix in self.path_prefix),
+            tags=self.tags,
+            include=tuple(KINDS[name] for name in self.include),
+            exclude=tuple(KINDS[name] for name in self.exclude),
+            exclude_invalidated=self.exclude_invalidated,
+        )
+
+    @field_validator("include", "exclude")
+    @classmethod
+    def _kinds_exist(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
+        check_kinds(info.field_name, value)
+        return value
+
+    @model_validator(mode="after")
+    def _limit_is_under_the_cap(self) -> Self:
+        check_limit(self.limit, self.flags)
+        return self
+
+
+class RankedRequest(ListRequest, GroupedRequest):
+    """What every action takes that lists documents by a text."""
+
+    prefix: Boolean = Field(False, description="Take the last word as unfinished.")
+
+
+def check_kinds(parameter: str, names: tuple[str, ...]) -> None:
+    """Raises INVALID_FILTER_VALUE for a name outside the five kinds."""
+    for name in names:
+        if name not in KINDS:
+            raise LaminaError(
+                "INVALID_FILTER_VALUE",
+                f"{parameter} {name!r} is no kind. The kinds are {', '.join(Kind)}.",
+                parameter=parameter,
+                requested_value=name,
+                possible_values=list(KINDS),
+            )
+
+
+def _scope_of_booleans(request: ScopedRequest) -> SearchScope | None:
+    given = {value for value in (request.baseline_in_search, request.include_full_baseline) if value is not None}
+    if len(given) > 1:
+        raise invalid_parameter(
+            "include_full_baseline",
+            "baseline_in_search and include_full_baseline contradict each other. Send search_scope instead.",
+        )
+    if not given:
+        return None
+    return SearchScope.MERGED if given.pop() else SearchScope.KB_WITH_REQUIRED_BASELINE
