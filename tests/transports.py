@@ -81,8 +81,7 @@ class Mcp:
     def call(self, deployed: Deployed, action: str, arguments: Mapping[str, Any]) -> Reply:
         if not ACTIONS[action].is_tool:
             raise Unsendable(f"{action} is no tool")
-        name = action if action == "brief" else f"oddkit_{action}"
-        tool = {"name": name, "arguments": dict(arguments)}
+        tool = {"name": ACTIONS[action].tool("oddkit_"), "arguments": dict(arguments)}
         frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
         answer = exchange(self.address, deployed, "POST", "/mcp", json.dumps(frame).encode()).envelope
         envelope = json.loads(answer["result"]["content"][0]["text"])["result"]

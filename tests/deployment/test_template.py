@@ -14,6 +14,8 @@ from samtranslator.public.translator import ManagedPolicyLoader
 from samtranslator.translator.transform import transform
 from tests.corpora import CHECKOUT
 
+from lamina.actions.action import Action
+from lamina.actions.registry import ACTIONS
 from lamina.local.template import load, routes
 
 TEMPLATE = CHECKOUT / "template.yaml"
@@ -35,16 +37,17 @@ KNOWLEDGE = {
     ("secretsmanager:GetSecretValue", "SigningSecret"),
 }
 
+
+def _of_action(action: Action) -> set[tuple[str, str]]:
+    counted = COUNT_BODIES if action.reads_bodies else set()
+    kept = RECEIPTS if action.keeps_receipts else set()
+    return READ_INDEX | counted | kept
+
+
 # Which function may touch what, and nothing more.
 MATRIX: dict[str, set[tuple[str, str]]] = {
-    "search": READ_INDEX,
-    "catalog": READ_INDEX,
-    "preflight": READ_INDEX,
-    "baseline_check": READ_INDEX,
-    "get": READ_INDEX | COUNT_BODIES,
-    "resolve": READ_INDEX | COUNT_BODIES,
+    **{action.function: _of_action(action) for action in ACTIONS.values()},
     "site": READ_INDEX | COUNT_BODIES,
-    "brief": READ_INDEX | RECEIPTS,
     "receipts": {("s3:GetObject", "KnowledgeBucket/receipts/*"), ("s3:ListBucket", "KnowledgeBucket[receipts/*]")},
     "knowledge": KNOWLEDGE | COUNT_BODIES,
     "mcp": READ_INDEX | COUNT_BODIES | RECEIPTS | KNOWLEDGE,
@@ -161,7 +164,7 @@ def test_buckets_are_private_encrypted_and_spoken_to_over_tls_alone(template: di
 
 def test_a_keyed_twin_stands_beside_every_public_retrieval_route() -> None:
     paths = {route.path for route in routes(TEMPLATE)}
-    for path in ("search", "catalog", "preflight", "get", "resolve", "brief", "knowledge"):
+    for path in (*ACTIONS, "knowledge"):
         assert f"/keyed/v1/{path}" in paths
         assert f"/v1/{path}" in paths
     assert {"/mcp", "/keyed/mcp"} <= paths

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from tests.corpora import page, write
 
+from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
+from lamina.contract.disclosure import Flag
 from lamina.local.cli import main
 
 
@@ -149,22 +151,18 @@ def test_the_form_may_be_chosen_before_and_after_the_command(shell: Shell) -> No
         assert not shown.startswith("{")
 
 
-ASKED = {
-    "search": ["oak"],
-    "catalog": [],
-    "preflight": ["oak"],
-    "get": ["docs/oak.md", "--disclosure", "metadata,body"],
-    "resolve": ["docs/oak.md"],
-    "brief": ["oak"],
-    "baseline-check": [],
-}
+def _asked(action: Action) -> list[str]:
+    """A command line that finds the oak: by its path, by its word, or in a listing; with all that may be disclosed."""
+    permitted = action.request.permitted
+    words = {None: [], "uri": ["docs/oak.md"]}.get(action.request.main, ["oak"])
+    return [*words, "--disclosure", ",".join(permitted)] if Flag.BODY in permitted else words
 
 
 @pytest.mark.parametrize("action", ACTIONS)
 def test_every_action_is_shown_to_a_person(shell: Shell, action: str) -> None:
     assert shell.run("index", str(shell.folder / "oaks"))[0] == 0
     shell.capfd.readouterr()
-    assert main([action, *ASKED[action], "--format", "text", "--data", str(shell.data)]) == 0
+    assert main([action, *_asked(ACTIONS[action]), "--format", "text", "--data", str(shell.data)]) == 0
     assert "docs/oak" in (shown := shell.capfd.readouterr().out)
     assert not shown.startswith("{")
 

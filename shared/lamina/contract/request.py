@@ -62,7 +62,7 @@ class Request(BaseModel):
     )
     include_legacy_envelope: Boolean = Field(
         False,
-        description=f"Adds `legacy`, the fields of the older shape. Removed in {LEGACY_REMOVED_IN}.",
+        description=f"Adds `legacy`, the fields of the legacy shape. Removed in {LEGACY_REMOVED_IN}.",
         json_schema_extra={"deprecated": True},
     )
     consumer: Text | None = Field(None, description="A label for the caller, for telemetry alone.")
