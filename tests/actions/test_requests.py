@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.conftest import Corpus
 from tests.transports import Direct
 
+from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
 from lamina.contract.errors import CATALOGUE
-from lamina.contract.schema import error_schema
+from lamina.contract.schema import Schema, error_schema, request_schema
 from lamina.contract.tokens import count_tokens
 
-RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
-LISTS = ("search", "catalog", "preflight")
+DISCLOSING = [name for name, action in ACTIONS.items() if action.request.permitted]
 
 words = st.sampled_from(
     ["gauge", "battery", "the", '"no silent gaps"', "E0008.4", "river level", "漢字", "", " ", "\x00", "\ud800", "*"]
@@ -71,19 +71,35 @@ PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
 }
 
 
+@cache
+def strategies(action: str) -> dict[str, st.SearchStrategy[Any]]:
+    """What is tried for each parameter: its likely values, or else what its schema says."""
+    properties = request_schema(ACTIONS[action].request)["properties"]
+    return {name: PARAMETERS[name] if name in PARAMETERS else _of_schema(schema) for name, schema in properties.items()}
+
+
+def _of_schema(schema: Schema) -> st.SearchStrategy[Any]:
+    values = schema.get("enum") or schema.get("items", {}).get("enum")
+    if values:
+        return likely(*values)
+    if schema["type"] == "boolean":
+        return likely(True, False)
+    return likely(0, 1, 7) if schema["type"] == "integer" else words | junk
+
+
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """An action with a handful of its parameters, now and then one of another."""
-    action = draw(st.sampled_from(RETRIEVAL))
-    fields = ACTIONS[action].request.model_fields
-    own = sorted(set(fields) & set(PARAMETERS))
-    names = draw(st.lists(st.sampled_from(own), max_size=6, unique=True))
+    action = draw(st.sampled_from(DISCLOSING))
+    own = strategies(action)
+    names = draw(st.lists(st.sampled_from(sorted(own)), max_size=6, unique=True))
+    arguments = {name: draw(own[name]) for name in names}
     if draw(st.integers(0, 19)) == 0:
-        names.append(draw(st.sampled_from(sorted(PARAMETERS))))
-    arguments = {name: draw(PARAMETERS[name]) for name in names}
+        stranger = draw(st.sampled_from(sorted(PARAMETERS)))
+        arguments.setdefault(stranger, draw(PARAMETERS[stranger]))
     main = ACTIONS[action].request.main
     if main is not None and "input" not in arguments:
-        arguments.setdefault(main, draw(PARAMETERS[main]))
+        arguments.setdefault(main, draw(own[main]))
     return action, arguments
 
 
@@ -107,13 +123,17 @@ def test_any_arguments_get_an_envelope_as_published(sample: Corpus, call: tuple[
         assert envelope["error_code"] in CATALOGUE
         assert CATALOGUE[envelope["error_code"]].http_status < 500
         assert envelope["error_message"].strip()
-    elif action in LISTS:
+    elif issubclass(ACTIONS[action].request, ListRequest):
         assert count_tokens(reply.text) <= 30_000
         assert len(envelope["data"]) <= envelope["limit"]
         assert len(envelope["data"]) <= envelope["total"]
     assert reply.text == Direct(("", 0)).call(sample.deployed, action, arguments).text
 
 
-@pytest.mark.parametrize("action", RETRIEVAL)
+@pytest.mark.parametrize("action", DISCLOSING)
 def test_every_parameter_is_tried(action: str) -> None:
-    assert set(ACTIONS[action].request.model_fields) <= set(PARAMETERS)
+    assert set(ACTIONS[action].request.model_fields) == set(strategies(action))
+
+
+def test_likely_values_are_of_parameters_that_there_are() -> None:
+    assert set(PARAMETERS) <= {name for action in DISCLOSING for name in ACTIONS[action].request.model_fields}

@@ -14,17 +14,20 @@ from typing import Any
 import jsonschema
 import pytest
 
+from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
 from lamina.contract.schema import error_schema, request_schema
 
 GOLDEN = Path(__file__).resolve().parents[1] / "actions" / "golden"
-RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
+DISCLOSING = [name for name, action in ACTIONS.items() if action.request.permitted]
 
 
+@pytest.mark.parametrize("side", ["request", "answer"])
 @pytest.mark.parametrize("action", sorted(ACTIONS))
-def test_the_request_of_an_action_is_what_callers_were_told(action: str) -> None:
-    text = json.dumps(request_schema(ACTIONS[action].request), indent=2, sort_keys=True) + "\n"
-    golden = GOLDEN / f"{action}.request.json"
+def test_what_an_action_takes_and_answers_is_what_callers_were_told(action: str, side: str) -> None:
+    schema = request_schema(ACTIONS[action].request) if side == "request" else ACTIONS[action].answer
+    text = json.dumps(schema, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
+    golden = GOLDEN / f"{action}.{side}.json"
     if os.environ.get("LAMINA_UPDATE_GOLDEN"):
         golden.parent.mkdir(exist_ok=True)
         golden.write_text(text, "utf-8")
@@ -32,7 +35,9 @@ def test_the_request_of_an_action_is_what_callers_were_told(action: str) -> None
 
 
 def test_no_golden_file_outlives_its_action() -> None:
-    assert {path.name for path in GOLDEN.glob("*.request.json")} == {f"{action}.request.json" for action in ACTIONS}
+    assert {path.name for path in GOLDEN.iterdir()} == {
+        f"{action}.{side}.json" for action in ACTIONS for side in ("request", "answer")
+    }
 
 
 def keywords(schema: Any) -> Iterator[str]:
@@ -58,10 +63,10 @@ def test_a_request_schema_is_flat(action: str) -> None:
         assert one.get("description"), name
 
 
-@pytest.mark.parametrize("action", RETRIEVAL)
+@pytest.mark.parametrize("action", DISCLOSING)
 def test_every_default_cap_and_value_is_in_the_schema(action: str) -> None:
     fields = request_schema(ACTIONS[action].request)["properties"]
-    is_list = action in ("search", "catalog", "preflight")
+    is_list = issubclass(ACTIONS[action].request, ListRequest)
     flags = ["blockquote", "metadata", "summary", *([] if is_list else ["body"])]
     assert fields["disclosure"]["default"] == ([] if is_list else ["body"])
     assert fields["disclosure"]["items"]["enum"] == flags
@@ -75,14 +80,20 @@ def test_every_default_cap_and_value_is_in_the_schema(action: str) -> None:
     assert fields["include"]["items"]["enum"] == fields["exclude"]["items"]["enum"] == kinds
 
 
-@pytest.mark.parametrize("action", RETRIEVAL)
+@pytest.mark.parametrize("action", DISCLOSING)
 def test_an_answer_schema_is_valid_and_knows_no_body_where_none_may_be(action: str) -> None:
     schema = ACTIONS[action].answer
     jsonschema.Draft202012Validator.check_schema(schema)
     data = schema["properties"]["data"]
     entry = data.get("items", data)
-    assert ("body" in entry["properties"]) == (action in ("get", "resolve"))
+    assert ("body" in entry["properties"]) == ACTIONS[action].reads_bodies
     assert {"categories", "start_here", "baseline", "overlay"}.isdisjoint(schema["properties"])
+
+
+def test_a_page_of_documents_never_holds_a_body() -> None:
+    of_pages = {name for name, action in ACTIONS.items() if issubclass(action.request, ListRequest)}
+    assert of_pages >= {"search", "catalog", "preflight"}
+    assert {name for name, action in ACTIONS.items() if action.reads_bodies}.isdisjoint(of_pages)
 
 
 def test_the_error_schema_is_valid() -> None:

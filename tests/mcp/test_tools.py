@@ -14,6 +14,7 @@ from tests.corpora import page
 from tests.mcp.post import Frame, call, post, request
 from tests.transports import exchange
 
+from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
 from lamina.contract.disclosure import CAPS
 from lamina.contract.envelope import ERROR, compact
@@ -57,7 +58,7 @@ def test_the_tools_are_those_that_callers_know() -> None:
 def test_every_action_that_is_a_tool_is_one_and_the_router_names_them_all() -> None:
     expected = [name for name, action in ACTIONS.items() if action.is_tool]
     names = {_named(tool) for tool in LISTED}
-    assert all(name in names or f"oddkit_{name}" in names for name in expected)
+    assert {ACTIONS[name].tool("oddkit_") for name in expected} <= names
     assert expected == LISTED[-1]["inputSchema"]["properties"]["action"]["enum"]
 
 
@@ -115,15 +116,15 @@ def test_schemas_are_valid_and_without_references(tool: Frame) -> None:
         assert not any(word in one for one in _schemas(schema) for word in ("$ref", "$defs", "anyOf", "oneOf"))
 
 
-@pytest.mark.parametrize("name", RETRIEVAL)
+@pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
 def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
-    told = TOOLS[f"oddkit_{name}"].input_schema["properties"]
+    told = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema["properties"]
     for parameter, one in request_schema(ACTIONS[name].request)["properties"].items():
         for word in ("type", "default", "enum", "items", "minimum"):
             assert one.get(word) == told[parameter].get(word) or word == "minimum", (parameter, word)
 
 
-@pytest.mark.parametrize("name", ["search", "catalog", "preflight"])
+@pytest.mark.parametrize("name", [n for n, action in ACTIONS.items() if issubclass(action.request, ListRequest)])
 def test_a_tool_of_lists_tells_its_caps(name: str) -> None:
     text = TOOLS[f"oddkit_{name}"].input_schema["properties"]["limit"]["description"]
     caps = [cap for flag, cap in CAPS.items() if flag is None or flag in ACTIONS[name].request.permitted]
@@ -182,8 +183,7 @@ def test_a_tool_answers_what_http_answers_byte_for_byte(
 ) -> None:
     sent = {name: corpus.overlay if value == "OVERLAY" else value for name, value in arguments.items()}
     over_http = exchange(gateway, corpus.deployed, "POST", f"/v1/{action}", json.dumps(sent).encode())
-    own = f"oddkit_{action}" if action in RETRIEVAL else action
-    for tool, given in ((own, sent), ("oddkit", {"action": action, **sent})):
+    for tool, given in ((ACTIONS[action].tool("oddkit_"), sent), ("oddkit", {"action": action, **sent})):
         result = call(gateway, corpus.deployed, tool, given)
         [content] = result["content"]
         source = over_http.envelope.get("governance_source")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from lamina.contract.disclosure import Flag
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import Request
@@ -48,7 +49,7 @@ class Action:
     `without_index` answers where there is no snapshot, None leaving the error as it is. `is_tool` says whether
     agents are offered the action, `takes_prefix` whether its tool's name begins with the deployment's prefix, and
     `is_read_only` what the tool tells clients of itself. `aliases` are further names of its command.
-    `reads_bodies` says that it discloses bodies, which are counted; `keeps_receipts` that it can leave a receipt.
+    `keeps_receipts` says that it can leave a receipt.
     """
 
     name: str
@@ -63,12 +64,16 @@ class Action:
     takes_prefix: bool = True
     is_read_only: bool = True
     aliases: tuple[str, ...] = ()
-    reads_bodies: bool = False
     keeps_receipts: bool = False
 
     def tool(self, prefix: str) -> str:
         """The name of its MCP tool in a deployment."""
         return f"{prefix}{self.name}" if self.takes_prefix else self.name
+
+    @property
+    def reads_bodies(self) -> bool:
+        """Whether it discloses bodies, which are counted for each caller."""
+        return Flag.BODY in self.request.permitted
 
     @property
     def function(self) -> str:

@@ -28,5 +28,4 @@ ACTION = Action(
     get,
     document_answer(GetRequest),
     cached=cached_with_body,
-    reads_bodies=True,
 )

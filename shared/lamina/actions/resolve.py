@@ -62,5 +62,4 @@ ACTION = Action(
     resolve,
     document_answer(ResolveRequest, _CHAIN, _SUPERSEDED_BY, statuses=(FOUND, NOT_FOUND, CIRCULAR_SUPERSESSION)),
     cached=cached_with_body,
-    reads_bodies=True,
 )
