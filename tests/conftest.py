@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from hypothesis import settings
 from tests.corpora import NOT_AT_HAND, REAL, SAMPLES, Deployed, Fact, facts, unpacked, write
 from tests.transports import TRANSPORTS, Reply, Transport, running_gateway
+
+# How long an example takes is no matter of correctness, and a busy machine must not fail it.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 Files = Mapping[str, str | bytes]
 

@@ -13,7 +13,8 @@ from tests.corpora import REAL, Deployed
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact
 from lamina.contract.tokens import count_each, count_tokens
-from lamina.runtime.dispatch import Caller, Reply, dispatch
+from lamina.runtime.dispatch import Reply, dispatch
+from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 
 PART = "Tokens of the eight reference workloads"

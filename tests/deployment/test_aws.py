@@ -16,7 +16,8 @@ from tests.corpora import page
 from lamina.actions.registry import ACTIONS
 from lamina.indexer.wiring import compose_indexer
 from lamina.runtime.catalogue import index_name
-from lamina.runtime.dispatch import Caller, Reply, dispatch
+from lamina.runtime.dispatch import Reply, dispatch
+from lamina.runtime.recorder import Caller
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, compose
 

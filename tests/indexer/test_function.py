@@ -100,7 +100,8 @@ def test_an_allowed_index_that_is_missing_is_built_when_it_is_first_asked_for(de
     queue = Asked()
     runtime.queue = queue
     from lamina.actions.catalog import ACTION
-    from lamina.runtime.dispatch import Caller, dispatch
+    from lamina.runtime.dispatch import dispatch
+    from lamina.runtime.recorder import Caller
 
     reply = dispatch(ACTION, lambda: {"knowledge_base_url": "trees"}, Caller(), runtime)
     assert (reply.status, reply.envelope["error_code"]) == (503, "INDEX_NOT_READY")

@@ -18,7 +18,8 @@ from tests.fakes.records import records
 
 from lamina.actions.registry import ACTIONS
 from lamina.contract.tokens import count_tokens
-from lamina.runtime.dispatch import Caller, dispatch
+from lamina.runtime.dispatch import dispatch
+from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 from lamina.telemetry.figures import Period, Span
 from lamina.telemetry.record import Record, consumer_of

@@ -14,7 +14,8 @@ from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
 from lamina.runtime.event import JSON_TYPE, HttpRequest, HttpResponse, preflight, with_etag
-from lamina.runtime.observed import observed, write_bare
+from lamina.runtime.observed import observed
+from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
 from lamina.telemetry.figures import Period, Report, Span
@@ -144,7 +145,7 @@ def scheduled(event: Mapping[str, Any], runtime: Runtime, reports: Reports) -> d
         code = "STORE_UNAVAILABLE"
         raise
     finally:
-        write_bare(runtime, action=NAME, status=status, error_code=code, started=started)
+        record_task(runtime, started, Outcome(NAME, status, code))
     return {"written": list(written)}
 
 

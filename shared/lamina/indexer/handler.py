@@ -19,7 +19,8 @@ from lamina.indexer.indexing import Built
 from lamina.indexer.wiring import IndexerRuntime, wire_indexer
 from lamina.runtime.adapter import Handler, failed, method_not_allowed
 from lamina.runtime.event import HttpRequest, HttpResponse, parse_json
-from lamina.runtime.observed import observed, write_bare
+from lamina.runtime.observed import observed
+from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.wiring import wire
 from lamina.sources.address import AllowedKnowledgeBase, GitHubAddress
 
@@ -52,7 +53,7 @@ def indexer() -> Handler:
             if result["failure"]:
                 runtime.on_failure()
         failed_builds = any(result["failure"] for result in results)
-        write_bare(wire(), action="indexer", status=ERROR if failed_builds else FOUND, error_code=None, started=started)
+        record_task(wire(), started, Outcome("indexer", ERROR if failed_builds else FOUND))
         return {"built": results}
 
     return handler

@@ -37,7 +37,8 @@ from lamina.local.knowledge import add_global_flags, add_knowledge_command
 from lamina.local.report import add_report
 from lamina.local.tables import show
 from lamina.local.verify import add_receipt_commands
-from lamina.runtime.dispatch import Caller, dispatch
+from lamina.runtime.dispatch import dispatch
+from lamina.runtime.recorder import Caller
 from lamina.runtime.settings import Settings, variable
 from lamina.runtime.signing import InsecureKey
 from lamina.runtime.wiring import compose, wire

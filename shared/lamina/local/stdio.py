@@ -22,8 +22,8 @@ from lamina.mcp.frames import (
     error_frame,
 )
 from lamina.mcp.protocol import answer
-from lamina.runtime.dispatch import Caller
 from lamina.runtime.event import parse_json
+from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 
 

@@ -146,7 +146,7 @@ def _batch(frames: list[Any], visit: Visit) -> HttpResponse:
     if not is_carried(text):
         return _error(400, ProtocolError(INVALID_REQUEST, "the answers are too large for one response: send fewer"))
     waits = [outcome.retry_after for outcome in outcomes if outcome.retry_after is not None]
-    return HttpResponse(200, text, headers=_retry(max(waits, default=None)))
+    return HttpResponse(200, text, retry_after=max(waits, default=None))
 
 
 def _of_batch(frame: Any, visit: Visit) -> Outcome:
@@ -164,11 +164,7 @@ def _response(outcome: Outcome) -> HttpResponse:
         error = too_large()
         frame = error_frame(ProtocolError(INVALID_PARAMS, error.message, failure(error, None)), outcome.frame["id"])
         return HttpResponse(outcome.status, compact(frame))
-    return HttpResponse(outcome.status, text, headers=_retry(outcome.retry_after))
-
-
-def _retry(seconds: int | None) -> dict[str, str]:
-    return {} if seconds is None else {"Retry-After": str(seconds)}
+    return HttpResponse(outcome.status, text, retry_after=outcome.retry_after)
 
 
 def _error(status: int, error: ProtocolError) -> HttpResponse:

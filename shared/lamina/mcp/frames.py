@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from lamina.runtime.dispatch import Caller
+from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 
 STATELESS = "2026-07-28"

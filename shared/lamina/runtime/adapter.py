@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lamina.actions.action import Action, Cached
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
-from lamina.runtime.dispatch import Caller, Reply, dispatch
+from lamina.runtime.dispatch import Reply, dispatch
 from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
 from lamina.runtime.observed import observed
+from lamina.runtime.recorder import Caller
 from lamina.runtime.signing import InsecureKey
 from lamina.runtime.wiring import Runtime, wire
 
@@ -51,14 +53,10 @@ def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpRespo
 
     caller = caller_of(request, runtime)
     reply = dispatch(action, arguments, caller, runtime, bytes_in=len(request.body))
-    headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
-    if reply.status == 405:
-        headers["Allow"] = ", ".join((*action.methods, "OPTIONS"))
-    response = HttpResponse(reply.status, reply.text, headers=headers)
+    headers = {"Allow": ", ".join((*action.methods, "OPTIONS"))} if reply.status == 405 else {}
+    response = HttpResponse(reply.status, reply.text, headers=headers, retry_after=reply.retry_after)
     kept = _cache_control(action, request, reply)
-    if kept is None:
-        return response
-    return with_etag(request, HttpResponse(reply.status, reply.text, cache_control=kept, headers=headers))
+    return response if kept is None else with_etag(request, replace(response, cache_control=kept))
 
 
 def caller_of(request: HttpRequest, runtime: Runtime) -> Caller:
@@ -92,10 +90,9 @@ def method_not_allowed(request: HttpRequest, methods: tuple[str, ...]) -> Lamina
 
 def failed(error: LaminaError, action: str | None = None) -> HttpResponse:
     """An error before or outside any action, as its envelope."""
-    headers = {} if error.retry_after is None else {"Retry-After": str(error.retry_after)}
-    if error.kind.http_status == 405:
-        headers["Allow"] = ", ".join((*error.details["methods"], "OPTIONS"))
-    return HttpResponse(error.kind.http_status, compact(failure(error, action)), headers=headers)
+    headers = {"Allow": ", ".join((*error.details["methods"], "OPTIONS"))} if error.kind.http_status == 405 else {}
+    text = compact(failure(error, action))
+    return HttpResponse(error.kind.http_status, text, headers=headers, retry_after=error.retry_after)
 
 
 def _cache_control(action: Action, request: HttpRequest, reply: Reply) -> str | None:

@@ -79,13 +79,14 @@ class HttpRequest:
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """One answer. `cache_control` is no-store unless the answer may be kept."""
+    """One answer. `cache_control` is no-store unless it may be kept; `retry_after` are seconds to wait."""
 
     status: int
     text: str
     content_type: str = JSON_TYPE
     cache_control: str = "no-store"
     headers: Mapping[str, str] = field(default_factory=dict)
+    retry_after: int | None = None
 
     def event(self) -> dict[str, Any]:
         """The proxy response that API Gateway reads; an error in place of one that Lambda would not carry."""
@@ -99,6 +100,7 @@ class HttpResponse:
                 "Content-Type": self.content_type,
                 "Cache-Control": self.cache_control,
                 **self.headers,
+                **({} if self.retry_after is None else {"Retry-After": str(self.retry_after)}),
             },
             "body": self.text,
             "isBase64Encoded": False,

@@ -5,22 +5,19 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from lamina.contract.envelope import ERROR, FOUND, compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import sha256_hex
-from lamina.contract.tokens import count_each
 from lamina.knowledge.protocol import MAX_REQUEST_BYTES, OPERATIONS, REQUEST_SCHEMA, Response
 from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeService
 from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
-from lamina.runtime.dispatch import Caller
 from lamina.runtime.event import HttpRequest, HttpResponse, parse_json, preflight
 from lamina.runtime.knowledge_wiring import wire_knowledge
 from lamina.runtime.observed import observed_once
+from lamina.runtime.recorder import CallDetails, Caller, Exchange, Outcome, record_call
 from lamina.runtime.wiring import Runtime, wire
-from lamina.telemetry.record import Record, consumer_of
 
 logger = logging.getLogger(__name__)
 
@@ -212,29 +209,14 @@ def _record(
         code = str(response.code)
     sent = json.dumps(value, ensure_ascii=False, default=str)
     text = compact(failure(error, ACTION)) if error is not None else ("" if response is None else response.text())
-    tokens_in, tokens_out = count_each([sent, text])
-    consumer = consumer_of(None, who.header, who.mcp_client, who.user_agent)
-    now = runtime.clock()
-    record = Record(
-        timestamp=datetime.fromtimestamp(runtime.wall_clock(), UTC).isoformat(timespec="milliseconds"),
-        action=ACTION,
-        status=FOUND if code is None else ERROR,
-        error_code=code,
-        parameters=_operation(value),
-        duration_ms=round((now - (now if started is None else started)) * 1000, 3),
-        cold_start=runtime.take_cold_start(),
-        bytes_in=bytes_in,
-        bytes_out=len(text.encode()),
-        tokens_in=tokens_in,
-        tokens_out=tokens_out,
-        consumer_label=consumer.label,
-        consumer_source=consumer.source,
-        function_version=runtime.settings.version,
+    record_call(
+        runtime,
+        runtime.clock() if started is None else started,
+        Outcome(ACTION, FOUND if code is None else ERROR, code),
+        Exchange(sent, text, bytes_in),
+        caller=who,
+        details=CallDetails(parameters=_operation(value)),
     )
-    try:
-        runtime.sink.write(record)
-    except OSError as failure_of_sink:
-        logger.error("telemetry is not written: %s", type(failure_of_sink).__name__)
 
 
 def _operation(value: Any) -> tuple[str, ...]:

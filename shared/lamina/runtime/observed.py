@@ -6,15 +6,14 @@ import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
-from lamina.contract.tokens import count_tokens
 from lamina.runtime.event import HttpRequest, HttpResponse
+from lamina.runtime.recorder import CallDetails, Caller, Exchange, Outcome, record_call
 from lamina.runtime.wiring import Runtime
-from lamina.telemetry.record import Record, RecordSink, consumer_of
+from lamina.telemetry.record import Record, RecordSink
 
 logger = logging.getLogger(__name__)
 
@@ -64,67 +63,26 @@ def _answered(action: str, runtime: Runtime, respond: Callable[[], HttpResponse]
     except Exception:
         logger.error("INTERNAL_ERROR on %s", action, exc_info=runtime.log_tracebacks)
         fault = LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.")
-    headers = {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)}
-    return HttpResponse(fault.kind.http_status, compact(failure(fault, None)), headers=headers)
+    return HttpResponse(fault.kind.http_status, compact(failure(fault, None)), retry_after=fault.retry_after)
 
 
 def _note(action: str, request: HttpRequest, runtime: Runtime, response: HttpResponse, started: float) -> None:
-    text = response.text
     failed = response.status >= 400 and response.status != 404
-    envelope = _envelope(text) if response.status >= 400 else {}
-    consumer = consumer_of(
-        next(iter(request.query.get("consumer", ())), None),
-        request.headers.get("x-oddkit-client"),
-        None,
-        request.headers.get("user-agent"),
-    )
-    code = envelope.get("error_code")
-    write_bare(
+    code = _envelope(response.text).get("error_code") if response.status >= 400 else None
+    status = ERROR if failed or code else NOT_FOUND if response.status == 404 else FOUND
+    is_json = response.content_type.startswith("application/json")
+    record_call(
         runtime,
-        action=action,
-        status=ERROR if failed or code else NOT_FOUND if response.status == 404 else FOUND,
-        error_code=code,
-        started=started,
-        bytes_in=len(request.body),
-        bytes_out=len(text.encode()),
-        tokens_out=count_tokens(text) if response.content_type.startswith("application/json") else 0,
-        consumer_label=consumer.label,
-        consumer_source=consumer.source,
+        started,
+        Outcome(action, status, code),
+        Exchange("", response.text if is_json else "", len(request.body), len(response.text.encode())),
+        caller=Caller(
+            header=request.headers.get("x-oddkit-client"),
+            user_agent=request.headers.get("user-agent"),
+            label=next(iter(request.query.get("consumer", ())), None),
+        ),
+        details=CallDetails(),
     )
-
-
-def write_bare(
-    runtime: Runtime,
-    *,
-    action: str,
-    status: str,
-    error_code: str | None,
-    started: float,
-    bytes_in: int = 0,
-    bytes_out: int = 0,
-    tokens_out: int = 0,
-    consumer_label: str = "unknown",
-    consumer_source: str = "unknown",
-) -> None:
-    """Writes a record of a call that knows no knowledge base: all that is left is how it went and what it cost."""
-    record = Record(
-        timestamp=datetime.fromtimestamp(runtime.wall_clock(), UTC).isoformat(timespec="milliseconds"),
-        action=action,
-        status=status,
-        error_code=error_code,
-        duration_ms=round((runtime.clock() - started) * 1000, 3),
-        cold_start=runtime.take_cold_start(),
-        bytes_in=bytes_in,
-        bytes_out=bytes_out,
-        tokens_out=tokens_out,
-        consumer_label=consumer_label,
-        consumer_source=consumer_source,
-        function_version=runtime.settings.version,
-    )
-    try:
-        runtime.sink.write(record)
-    except OSError as error:
-        logger.error("telemetry is not written: %s", type(error).__name__)
 
 
 def _envelope(text: str) -> dict[str, str | None]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import html
 import posixpath
+from dataclasses import replace
 from functools import cache
 from importlib import resources
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlencode, urlsplit
 
 from lamina.actions.get import ACTION as GET
@@ -14,6 +15,9 @@ from lamina.runtime.adapter import caller_of
 from lamina.runtime.dispatch import dispatch
 from lamina.runtime.event import HttpRequest, HttpResponse
 from lamina.runtime.wiring import Runtime
+
+if TYPE_CHECKING:
+    from jinja2 import Template
 
 _TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript"}
 # Only the page's own script and style; nothing in a document can fetch, frame, post or run.
@@ -40,24 +44,26 @@ def read_page(request: HttpRequest, runtime: Runtime) -> HttpResponse:
     if reply.status == 200:
         data = reply.envelope["data"]
         beside = {name: wanted[name] for name in ("knowledge_base_url",) if name in wanted}
-        body = _rendered(data["body"], data["uri"], beside)
-        return _page(200, data["title"], f'<p class="uri">{html.escape(data["uri"])}</p><article>{body}</article>')
-    if reply.envelope["status"] == ERROR:
-        content = f'<p class="error">{html.escape(reply.envelope["error_message"])}</p>'
-        headers = {} if reply.retry_after is None else {"Retry-After": str(reply.retry_after)}
-        return _page(reply.status, reply.envelope["error_code"], content, headers)
-    return _page(404, "No such document", "<p>No document has that URI.</p>")
+        page = _page(200, data["title"], uri=data["uri"], body=_rendered(data["body"], data["uri"], beside))
+    elif reply.envelope["status"] == ERROR:
+        page = _page(reply.status, reply.envelope["error_code"], error=reply.envelope["error_message"])
+    else:
+        page = _page(404, "No such document", note="No document has that URI.")
+    return replace(page, retry_after=reply.retry_after)
 
 
-def _page(status: int, title: str, content: str, headers: dict[str, str] | None = None) -> HttpResponse:
-    text = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<title>{html.escape(title)}</title><link rel="icon" href="data:,">'
-        '<link rel="stylesheet" href="explorer.css"></head>'
-        f'<body><p><a href="./">Back to the explorer</a></p><main>{content}</main></body></html>'
-    )
-    return HttpResponse(status, text, "text/html; charset=utf-8", "no-store", {**_HEADERS, **(headers or {})})
+def _page(status: int, title: str, **parts: str) -> HttpResponse:
+    """A page of `document.html`: `uri` and `body` (rendered), or `error`, or `note`."""
+    text = _template().render(title=title, **parts)
+    return HttpResponse(status, text, "text/html; charset=utf-8", headers=_HEADERS)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment  # 50 ms to import, and only this page needs it
+
+    source = resources.files("lamina.http.explorer").joinpath("document.html").read_text("utf-8")
+    return Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
 
 
 def _rendered(body: str, uri: str, beside: dict[str, str]) -> str:
