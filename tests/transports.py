@@ -21,6 +21,7 @@ from tests.corpora import CHECKOUT, Deployed
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact
 from lamina.local.gateway import Gateway, Handler, load_handler
+from lamina.local.server import Server
 from lamina.local.template import routes
 from lamina.runtime.wiring import wire
 
@@ -128,11 +129,11 @@ def stand_before(deployed: Deployed) -> None:
 @contextmanager
 def running_gateway() -> Iterator[tuple[str, int]]:
     """The local gateway over the real template, on a free loopback port; its address."""
-    with Gateway(("127.0.0.1", 0), routes(CHECKOUT / "template.yaml")) as gateway:
-        thread = threading.Thread(target=gateway.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    with Server(("127.0.0.1", 0), Gateway(routes(CHECKOUT / "template.yaml"))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
-        yield ("127.0.0.1", gateway.server_address[1])
-        gateway.shutdown()
+        yield ("127.0.0.1", server.port)
+        server.stop()
         thread.join()
 
 

@@ -64,7 +64,7 @@ print(json.dumps(found))
 """
 _LIBRARIES = (
     "pydantic,numpy,yaml,markdown_it,Stemmer,toktok,botocore.session,boto3,urllib3,rank_bm25,rich.console,rich.table,"
-    "rich.markdown,rich.progress,sqlite3,aws_lambda_powertools,http.server,asyncio"
+    "rich.markdown,rich.progress,sqlite3,aws_lambda_powertools,waitress.server,asyncio"
 )
 
 

@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 from tests.conftest import Corpus
-from tests.corpora import CHECKOUT
-from tests.transports import exchange, stand_before
+from tests.transports import exchange, running_gateway, stand_before
 
 from lamina.local import gateway as gateways
-from lamina.local.gateway import Gateway
-from lamina.local.template import routes
+from lamina.local import server as servers
 
 PATHS = (
     "/v1/get/../search",
@@ -71,16 +69,12 @@ def answers(received: bytes) -> list[tuple[int, dict[str, str], bytes]]:
 
 @contextmanager
 def running(**patched: Any) -> Iterator[tuple[str, int]]:
-    """A gateway of its own, made while the constants of its module are as given."""
+    """A gateway of its own, made while the constants of the server's module are as given."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in patched.items():
-            patch.setattr(gateways, name, value)
-        with Gateway(("127.0.0.1", 0), routes(CHECKOUT / "template.yaml")) as server:
-            thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-            thread.start()
-            yield ("127.0.0.1", server.server_address[1])
-            server.shutdown()
-            thread.join()
+            patch.setattr(servers, name, value)
+        with running_gateway() as address:
+            yield address
 
 
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
@@ -130,6 +124,83 @@ def test_a_length_that_could_be_read_in_two_ways_is_refused_and_the_line_closed(
     found = answers(sent(gateway, request))
     assert [status for status, _, _ in found] in ([400], [413])
     assert json.loads(found[0][2])["status"] == "ERROR"
+
+
+@pytest.mark.parametrize(
+    "framing",
+    [
+        b"%s\r\ncontent-length : 5",
+        b"%s\r\ncontent-length 5",
+        b"%s\r\ncontent-length",
+        b"%s\r\n: 5",
+        b"%s\r\nx\0y: 5",
+        b"%s\r\nx: \0",
+        b"%s\r\nx: y\r\n content-length: 5",
+        b"%s\r\nx: y\r\n\tcontent-length: 5",
+        b"%s\r\n content-length: 5",
+        b"%s\r\ntransfer-encoding:\r\ncontent-length: 5",
+        b"%s\r\ncontent-length: 5\r\nTransfer-Encoding:",
+        b"%s\r\ntransfer-encoding: chunked\r\ncontent-length: 5",
+        b"%s\r\ntransfer-encoding: \x0bchunked",
+        b"%s\r\ntransfer-encoding : chunked",
+        b"%s\r\nx: y\rcontent-length: 5",
+        b"%s\r\nx: y\ncontent-length: 5",
+        b"%s\r\r\ncontent-length: 5",
+        b"%s \r\ncontent-length: 5",
+        b" %s\r\ncontent-length: 5",
+        b"\r\n\t%s\r\ncontent-length: 5",
+        b"%s\r\ncontent-length: 0x5",
+        b"%s\r\ncontent-length:",
+        b"%s\r\ncontent-length: " + b"5" * 5_000,
+        b"%.17s\r\ncontent-length: 5",
+        b"%.17s HTTP/2.0\r\ncontent-length: 5",
+        b"%.17s HTTP/1.1 x\r\ncontent-length: 5",
+        b"%.17s\tHTTP/1.1\r\ncontent-length: 5",
+        b"%.5shttp://[/v1/search HTTP/1.1\r\ncontent-length: 5",
+    ],
+)
+def test_a_framing_that_two_servers_could_read_differently_is_refused_and_the_line_closed(
+    sample: Corpus, gateway: tuple[str, int], framing: bytes
+) -> None:
+    stand_before(sample.deployed)
+    smuggled = b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n"
+    request = framing % b"POST /v1/catalog HTTP/1.1" + b"\r\nhost: x\r\n\r\n12345" + smuggled
+    found = answers(sent(gateway, request, shut=False))
+    assert [status for status, _, _ in found] in ([400], [413])
+    assert json.loads(found[0][2])["status"] == "ERROR"
+    assert found[0][1]["connection"] == "close"
+
+
+def test_lines_that_end_in_a_line_feed_alone_are_no_request(sample: Corpus, gateway: tuple[str, int]) -> None:
+    stand_before(sample.deployed)
+    assert sent(gateway, b"GET /health HTTP/1.1\nhost: x\n\n") == b""
+
+
+def test_a_refusal_arrives_whole_though_megabytes_follow_it(sample: Corpus, gateway: tuple[str, int]) -> None:
+    stand_before(sample.deployed)
+    found = answers(sent(gateway, b"nonsense\r\n\r\n" + b"x" * 4_000_000))
+    assert [status for status, _, _ in found] == [400]
+
+
+def test_a_client_that_waits_to_be_told_to_go_on_is_told_or_answered(sample: Corpus, gateway: tuple[str, int]) -> None:
+    stand_before(sample.deployed)
+    head = b"POST /v1/catalog HTTP/1.1\r\nhost: x\r\nexpect: 100-continue\r\ncontent-length: %d\r\n\r\n"
+    with socket.create_connection(gateway, timeout=20) as connection:
+        connection.sendall(head % 2)
+        assert connection.recv(65_536) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        connection.sendall(b"{}")
+        assert connection.recv(16).startswith(b"HTTP/1.1 200")
+    with socket.create_connection(gateway, timeout=20) as connection:
+        connection.sendall(head % 0)
+        assert connection.recv(16).startswith(b"HTTP/1.1 200")
+
+
+def test_an_answer_without_a_body_keeps_the_connection(sample: Corpus, gateway: tuple[str, int]) -> None:
+    stand_before(sample.deployed)
+    options = b"OPTIONS /v1/search HTTP/1.1\r\nhost: x\r\n\r\n"
+    known = b"GET /v1/catalog HTTP/1.1\r\nhost: x\r\nif-none-match: *\r\n\r\n"
+    found = answers(sent(gateway, options + known + options))
+    assert [status for status, _, _ in found] == [204, 304, 204]
 
 
 def test_a_body_that_breaks_off_reaches_no_function(sample: Corpus, gateway: tuple[str, int]) -> None:
@@ -193,26 +264,22 @@ def test_a_request_that_comes_a_byte_at_a_time_is_cut_off_and_others_go_on(sampl
             thread.join()
 
 
-def test_connections_past_the_bound_are_closed_and_room_is_given_back(sample: Corpus) -> None:
+def test_connections_past_the_bound_wait_for_room(sample: Corpus) -> None:
     stand_before(sample.deployed)
-    with running(_MOST_CONNECTIONS=3) as address:
+    request = b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"
+    with running(_MAX_CONNECTIONS=3) as address:
         with ExitStack() as held:
             for _ in range(3):
                 connection = held.enter_context(socket.create_connection(address, timeout=20))
                 connection.sendall(b"GET /openapi.json HTTP/1.1\r\nhost: x\r\n\r\n")
                 assert connection.recv(16).startswith(b"HTTP/1.1 200")
-            assert turned_away(address)
-        while turned_away(address):
-            threading.Event().wait(0.02)
-        assert exchange(address, sample.deployed, "GET", "/health").status == 200
-
-
-def turned_away(address: tuple[str, int]) -> bool:
-    """Whether a new connection is closed before anything is read."""
-    try:
-        return sent(address, b"GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n") == b""
-    except OSError:
-        return True
+            waiting = socket.create_connection(address, timeout=0.5)
+            waiting.sendall(request)
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+        waiting.settimeout(20)
+        with waiting:
+            assert waiting.recv(16).startswith(b"HTTP/1.1 200")
 
 
 def test_a_function_that_fails_is_an_envelope_and_the_connection_lives(

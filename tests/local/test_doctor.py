@@ -24,6 +24,7 @@ from lamina.local.doctor import (
     template,
 )
 from lamina.local.gateway import Gateway
+from lamina.local.server import Server
 
 
 @pytest.fixture
@@ -166,15 +167,14 @@ def test_a_port_that_something_else_listens_on_is_told() -> None:
 
 
 def test_a_port_on_which_lamina_serves_already_is_no_fault() -> None:
-    gateway = Gateway(("127.0.0.1", 0), ())
-    thread = threading.Thread(target=gateway.serve_forever)
-    thread.start()
-    try:
-        assert free_port(gateway.server_address[1]).outcome == Outcome.OK
-    finally:
-        gateway.shutdown()
-        thread.join()
-        gateway.server_close()
+    with Server(("127.0.0.1", 0), Gateway(())) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            assert free_port(server.port).outcome == Outcome.OK
+        finally:
+            server.stop()
+            thread.join()
 
 
 def test_the_command_answers_json_on_a_pipe_with_a_remedy_for_every_failure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import sys
 import threading
 from collections.abc import Sequence
@@ -169,12 +170,13 @@ def _index(arguments: argparse.Namespace) -> int:
 
 def _serve(arguments: argparse.Namespace) -> int:
     from lamina.local.gateway import Gateway
+    from lamina.local.server import Server
     from lamina.local.template import routes
 
     deployment = chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings)
     os.environ.update(deployment.environment())
     try:
-        gateway = Gateway(("127.0.0.1", arguments.port), routes(TEMPLATE))
+        server = Server(("127.0.0.1", arguments.port), Gateway(routes(TEMPLATE)))
     except (OSError, OverflowError) as error:
         why = getattr(error, "strerror", None) or error
         raise DeploymentError(
@@ -186,16 +188,17 @@ def _serve(arguments: argparse.Namespace) -> int:
     stop = threading.Event()
     watcher = threading.Thread(target=indexes.watch, args=(stop,), daemon=True)
     watcher.start()
-    address = f"http://127.0.0.1:{gateway.server_address[1]}"
+    address = f"http://127.0.0.1:{server.port}"
     print(f"Serving {deployment.baseline} on {address}", file=sys.stderr)
     for entry in deployment.allow:
         print(f"  knowledge base {entry.partition('=')[0]}: {entry.partition('=')[2]}", file=sys.stderr)
     print(f"Try: curl '{address}/v1/catalog'   Stop: Ctrl-C", file=sys.stderr, flush=True)
-    try:
-        gateway.serve_forever()
-    finally:
-        stop.set()
-        gateway.server_close()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    with server:
+        try:
+            server.serve_forever()
+        finally:
+            stop.set()
     return 0
 
 

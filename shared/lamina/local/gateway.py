@@ -4,86 +4,78 @@ from __future__ import annotations
 
 import base64
 import importlib.util
-import io
 import logging
-import socket
-import sys
-import threading
-import time
 import uuid
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl
+from wsgiref.types import StartResponse, WSGIEnvironment
 
-from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import MAX_BODY_BYTES
+from lamina.local.server import FIELDS, MAX_HEAD_BYTES, MAX_HEADERS, REFUSED
 from lamina.local.template import Route
-from lamina.runtime.event import JSON_TYPE
+from lamina.runtime.adapter import failed
 
-# What API Gateway itself accepts; the functions' own bound is lower, and it is what a caller is told.
-MAX_PAYLOAD_BYTES = 10 * 1024 * 1024
-_IDLE_SECONDS = 30
-# A request has to be here whole by then, however slowly and however often its bytes come.
-_REQUEST_SECONDS = 60.0
-# For so long, what follows a request that could not be read is read away.
-_LINGER_SECONDS = 1.0
-_MOST_CONNECTIONS = 1024
-_MOST_READ_AWAY = 64 * 1024 * 1024
-
-if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
+_BODILESS = (HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED)
 
 logger = logging.getLogger(__name__)
 
 Handler = Callable[[dict[str, Any], object], dict[str, Any]]
 
 
-class Gateway(ThreadingHTTPServer):
-    """An HTTP server over the routes of a template."""
+class Gateway:
+    """A WSGI application over the routes of a template; it decides nothing but what API Gateway would."""
 
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, address: tuple[str, int], routes: Sequence[Route]) -> None:
-        self.routes = tuple(routes)
+    def __init__(self, routes: Sequence[Route]) -> None:
+        self._exact: dict[str, list[Route]] = {}
+        self._patterns: list[Route] = []
         self._handlers: dict[Path, Handler] = {}
-        self._free = threading.BoundedSemaphore(_MOST_CONNECTIONS)
-        for route in self.routes:
+        for route in routes:
+            same = self._patterns if "{" in route.path else self._exact.setdefault(route.path.strip("/"), [])
+            same.append(route)
             if route.code not in self._handlers:
                 self._handlers[route.code] = load_handler(route.code, route.handler)
-        super().__init__(address, _Exchange)
 
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Takes a connection up in a thread of its own, or closes it where too many are open."""
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """One connection from its first request to its last."""
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        """Any request: find the function, call it, give what it says."""
         try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
+            response = self._respond(environ)
+        except LaminaError as error:
+            response = failed(error).event()
+        status, content = HTTPStatus(response["statusCode"]), response.get("body", "").encode()
+        headers = list(response.get("headers", {}).items())
+        headers += [(name, value) for name, many in response.get("multiValueHeaders", {}).items() for value in many]
+        if status not in _BODILESS:
+            headers.append(("Content-Length", str(len(content))))
+        start_response(f"{status.value} {status.phrase}", headers)
+        return [] if status in _BODILESS or environ["REQUEST_METHOD"] == "HEAD" else [content]
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A caller that went away is no fault of ours."""
-        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
-            logger.error("a connection failed", exc_info=True)
+    def _respond(self, environ: WSGIEnvironment) -> dict[str, Any]:
+        """The proxy response to a request. Raises LaminaError for what reaches no function, or fails in it."""
+        if REFUSED in environ:
+            raise refusal(environ[REFUSED])
+        method = environ["REQUEST_METHOD"]
+        if method not in _METHODS:
+            raise LaminaError("METHOD_NOT_ALLOWED", "no such method. Use GET or POST.", methods=["GET", "POST"])
+        route, parameters = self._found(raw_path(environ), method)
+        try:
+            return self._handlers[route.code](proxy_event(environ, route, parameters), None)
+        except Exception as error:
+            # As API Gateway does for a function that fails.
+            logger.error("a handler failed: %s", route.path, exc_info=True)
+            raise LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.") from error
 
-    def find(self, path: str, method: str) -> tuple[Route, Handler, dict[str, str]] | None:
-        """The route of a path, its handler and the path's parameters."""
-        for route in self.routes:
-            parameters = route.match(path)
-            if parameters is not None and route.method in ("ANY", method):
-                return route, self._handlers[route.code], parameters
-        return None
+    def _found(self, path: str, method: str) -> tuple[Route, dict[str, str]]:
+        """The route of a path and the path's parameters. Raises UNKNOWN_PATH."""
+        for route in (*self._exact.get(path.strip("/"), ()), *self._patterns):
+            parameters = route.match(path) if route.method in ("ANY", method) else None
+            if parameters is not None:
+                return route, parameters
+        raise LaminaError("UNKNOWN_PATH", "no such path. See /openapi.json.")
 
 
 def load_handler(folder: Path, name: str) -> Handler:
@@ -98,21 +90,33 @@ def load_handler(folder: Path, name: str) -> Handler:
     return handler
 
 
-def proxy_event(
-    exchange: BaseHTTPRequestHandler, route: Route, parameters: dict[str, str], body: bytes
-) -> dict[str, Any]:
+def refusal(status: int) -> LaminaError:
+    """What is said of a request that the server refused with an HTTP status."""
+    if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+        message = f"the URL and its headers are over {MAX_HEAD_BYTES} bytes, or over {MAX_HEADERS} headers. Use POST."
+        return LaminaError("REQUEST_TOO_LARGE", message, max_bytes=MAX_HEAD_BYTES)
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        message = f"the body is over {MAX_BODY_BYTES} bytes."
+        return LaminaError("REQUEST_TOO_LARGE", message, max_bytes=MAX_BODY_BYTES)
+    return LaminaError("INVALID_PARAMETER", "this is no HTTP/1.1 request. Send the body with its content-length.")
+
+
+def raw_path(environ: WSGIEnvironment) -> str:
+    """The path as it was sent, percent-encoded and under one slash."""
+    path: str = environ["REQUEST_URI"].partition("?")[0]
+    return "/" + path.lstrip("/") if path.startswith("//") else path
+
+
+def proxy_event(environ: WSGIEnvironment, route: Route, parameters: dict[str, str]) -> dict[str, Any]:
     """The REST API proxy event of a request; the path stays percent-encoded, as API Gateway leaves it."""
-    path, _, query = exchange.path.partition("?")
-    many: dict[str, list[str]] = {}
-    for name, value in parse_qsl(query, keep_blank_values=True, errors="replace"):
-        many.setdefault(name, []).append(value)
-    headers: dict[str, list[str]] = {}
-    for name, value in exchange.headers.items():
-        headers.setdefault(name, []).append(value)
+    query = environ["REQUEST_URI"].partition("?")[2]
+    many = _grouped(parse_qsl(query, keep_blank_values=True, errors="replace"))
+    headers = _grouped(environ[FIELDS])
+    last = {name.lower(): values[-1] for name, values in headers.items()}
     return {
         "resource": route.path,
-        "path": path,
-        "httpMethod": exchange.command,
+        "path": raw_path(environ),
+        "httpMethod": environ["REQUEST_METHOD"],
         "headers": {name: values[-1] for name, values in headers.items()},
         "multiValueHeaders": headers,
         "queryStringParameters": {name: values[-1] for name, values in many.items()} or None,
@@ -122,16 +126,24 @@ def proxy_event(
         "requestContext": {
             "requestId": str(uuid.uuid4()),
             "resourcePath": route.path,
-            "httpMethod": exchange.command,
+            "httpMethod": environ["REQUEST_METHOD"],
             "stage": "local",
             "identity": {
-                "sourceIp": exchange.client_address[0],
-                "userAgent": exchange.headers.get("user-agent"),
-                "apiKey": exchange.headers.get("x-api-key"),
+                "sourceIp": environ["REMOTE_ADDR"],
+                "userAgent": last.get("user-agent"),
+                "apiKey": last.get("x-api-key"),
             },
         },
-        **_event_body(body),
+        **_event_body(environ["wsgi.input"].read()),
     }
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """The values of each name, in the order in which they came."""
+    grouped: dict[str, list[str]] = {}
+    for name, value in pairs:
+        grouped.setdefault(name, []).append(value)
+    return grouped
 
 
 def _event_body(body: bytes) -> dict[str, Any]:
@@ -140,142 +152,3 @@ def _event_body(body: bytes) -> dict[str, Any]:
         return {"body": body.decode() or None, "isBase64Encoded": False}
     except UnicodeDecodeError:
         return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
-
-
-class _Incoming(io.RawIOBase):
-    """What a caller sends, until `ends`: a time-out by itself would be renewed by every byte."""
-
-    def __init__(self, connection: socket.socket) -> None:
-        super().__init__()
-        self._connection = connection
-        self.ends = 0.0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: WriteableBuffer) -> int:
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the request took too long to arrive")
-        self._connection.settimeout(min(left, _IDLE_SECONDS))
-        return self._connection.recv_into(buffer)
-
-
-class _Exchange(BaseHTTPRequestHandler):
-    """One connection."""
-
-    server: Gateway
-    protocol_version = "HTTP/1.1"
-    server_version = "lamina"
-    sys_version = ""
-    timeout = _IDLE_SECONDS
-
-    def setup(self) -> None:
-        super().setup()
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._incoming = _Incoming(self.connection)
-        self.rfile.close()
-        self.rfile = io.BufferedReader(self._incoming)
-
-    def handle_one_request(self) -> None:
-        """The next request of a connection."""
-        self._incoming.ends = time.monotonic() + _REQUEST_SECONDS
-        super().handle_one_request()
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not logged: a line would hold the query."""
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What cannot be read as a request gets an envelope instead of the base class's page."""
-        self.close_connection = True
-        # Set before anything was parsed, so that the status line is written in any case.
-        self.request_version = self.protocol_version
-        if code == HTTPStatus.NOT_IMPLEMENTED:
-            refusal = self._refusal("METHOD_NOT_ALLOWED", "no such method. Use GET or POST.", methods=["GET", "POST"])
-            refusal["headers"]["Allow"] = "GET, POST, OPTIONS"
-        elif code in (HTTPStatus.REQUEST_URI_TOO_LONG, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE):
-            refusal = self._refusal(
-                "REQUEST_TOO_LARGE", "the URL or a header is over 65536 bytes. Use POST.", max_bytes=65536
-            )
-        else:
-            refusal = self._refusal("INVALID_PARAMETER", "this is no HTTP/1.1 request.")
-        self._write(refusal)
-        self._incoming.ends = time.monotonic() + _LINGER_SECONDS
-        self._read_away(MAX_PAYLOAD_BYTES)
-
-    def answer(self) -> None:
-        """Any method: find the function, call it, write what it says."""
-        body = self._body()
-        if body is None:
-            return
-        found = self.server.find(self.path.partition("?")[0], self.command)
-        if found is None:
-            self._write(self._refusal("UNKNOWN_PATH", "no such path. See /openapi.json."))
-            return
-        route, handler, parameters = found
-        try:
-            response = handler(proxy_event(self, route, parameters, body), None)
-        except Exception:
-            # As API Gateway does for a function that fails.
-            logger.error("a handler failed: %s", route.path, exc_info=True)
-            response = self._refusal("INTERNAL_ERROR", "Something failed that should not. Try again later.")
-        self._write(response)
-
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = answer  # noqa: N815
-
-    def _body(self) -> bytes | None:
-        """The request's body; None where it was refused and answered."""
-        lengths = {text.strip() for text in self.headers.get_all("content-length", ["0"])}
-        text = lengths.pop() if len(lengths) == 1 else ""
-        length = int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else -1
-        if length < 0 or self.headers.get("transfer-encoding"):
-            self.close_connection = True
-            self._write(self._refusal("INVALID_PARAMETER", "send the body with its content-length."))
-            return None
-        if length > MAX_PAYLOAD_BYTES:
-            self.close_connection = True
-            self._write(
-                self._refusal(
-                    "REQUEST_TOO_LARGE", f"the body is over {MAX_BODY_BYTES} bytes.", max_bytes=MAX_BODY_BYTES
-                )
-            )
-            self._read_away(length)
-            return None
-        body = self.rfile.read(length)
-        if len(body) < length:
-            self.close_connection = True
-            return None
-        return body
-
-    def _read_away(self, length: int) -> None:
-        """Reads what a caller goes on sending, within bounds: closing at once would reset the answer on its way."""
-        self.wfile.flush()
-        left = min(length, _MOST_READ_AWAY)
-        with suppress(OSError):
-            while left > 0 and (read := len(self.rfile.read(min(left, 65536)))):
-                left -= read
-
-    def _refusal(self, code: str, message: str, **details: Any) -> dict[str, Any]:
-        error = LaminaError(code, message, **details)
-        headers = {"Content-Type": JSON_TYPE, "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
-        return {
-            "statusCode": error.kind.http_status,
-            "headers": {**headers, "Access-Control-Allow-Origin": "*"},
-            "body": compact(failure(error, None)),
-        }
-
-    def _write(self, response: dict[str, Any]) -> None:
-        content = response.get("body", "").encode()
-        status = response["statusCode"]
-        self.connection.settimeout(_IDLE_SECONDS)
-        self.send_response(status)
-        for name, value in response.get("headers", {}).items():
-            self.send_header(name, value)
-        for name, values in response.get("multiValueHeaders", {}).items():
-            for value in values:
-                self.send_header(name, value)
-        if status not in (204, 304):
-            self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        if self.command != "HEAD" and status not in (204, 304):
-            self.wfile.write(content)
