@@ -84,22 +84,22 @@ def _load_lamina() -> object:
 def _write_lamina(texts: Sequence[Text], folder: Path) -> None:
     from lamina.contract.ports import SourceFile
     from lamina.index.build import Edition, build
-    from lamina.index.sealed import seal
+    from lamina.index.signed import sign
     from lamina.index.snapshot import Origin
 
     files = tuple(SourceFile(text.path, text.content) for text in texts)
     made, _ = build([Edition(Origin.BASELINE, "0" * 12, files)])
-    sealed = seal(made.to_data(), _KEY, kind="snapshot", documents=len(made), revision="0" * 12, config=made.config)
+    sealed = sign(made.to_data(), _KEY, kind="snapshot", documents=len(made), revision="0" * 12, config=made.config)
     (folder / "snapshot").write_bytes(sealed)
 
 
 def _read_lamina(folder: Path) -> Ask:
     from lamina.index.scope_postings import ScopePostings
-    from lamina.index.sealed import unseal
+    from lamina.index.signed import verify
     from lamina.index.snapshot import Snapshot
     from lamina.ranking.rank import rank
 
-    opened = Snapshot.from_data(unseal((folder / "snapshot").read_bytes(), _KEY, kind="snapshot")[1])
+    opened = Snapshot.from_data(verify((folder / "snapshot").read_bytes(), _KEY, kind="snapshot")[1])
     scope = ScopePostings.of(opened.postings)
 
     def ask(query: str) -> list[int]:

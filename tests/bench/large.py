@@ -18,7 +18,7 @@ from tests.bench.figures import LOAD_MB_A_SECOND, Line, percentile
 from lamina.contract.ids import Revision, sha256_hex
 from lamina.corpus.document import Document
 from lamina.index.arrays import CodedColumn
-from lamina.index.sealed import seal, unseal
+from lamina.index.signed import sign, verify
 from lamina.index.snapshot import Snapshot
 from lamina.index.texts import Texts
 from lamina.runtime.catalogue import Pointer, index_name, snapshot_key, write_pointer
@@ -97,7 +97,7 @@ def _stored(snapshot: Snapshot, data: Path) -> bytes:
     """Puts the snapshot where the functions look for it; its bytes."""
     key = local_key(data / "signing.key")
     revision, config = snapshot.revision, snapshot.config
-    sealed = seal(
+    sealed = sign(
         snapshot.to_data(), key, kind="snapshot", documents=len(snapshot), revision=str(revision), config=config
     )
     store, name = FolderStore(data / "store"), index_name(None)
@@ -110,5 +110,5 @@ def _stored(snapshot: Snapshot, data: Path) -> bytes:
 def _seconds_to_open(sealed: bytes, data: Path) -> float:
     key = local_key(data / "signing.key")
     started = time.perf_counter()
-    Snapshot.from_data(unseal(sealed, key, kind="snapshot")[1])
+    Snapshot.from_data(verify(sealed, key, kind="snapshot")[1])
     return time.perf_counter() - started

@@ -24,7 +24,7 @@ from tests.corpora import REAL, SAMPLES, Deployed, unpacked, write
 from lamina.contract.ports import SourceFile
 from lamina.corpus.document import Document, parse
 from lamina.index.build import Edition, build
-from lamina.index.sealed import seal, unseal
+from lamina.index.signed import sign, verify
 from lamina.index.snapshot import Origin, Snapshot
 from lamina.sources.folder import FolderSource
 
@@ -93,12 +93,12 @@ def building(corpus: Corpus) -> Iterator[Line]:
     yield Line(part, "rebuild after one change", seconds, "s")
     remembered = sum(cache.find(file) is not None for file in changed.files)
     yield Line(part, "files parsed again after one change", len(changed.files) - remembered, "files", most=1)
-    sealed = seal(
+    sealed = sign(
         snapshot.to_data(), _KEY, kind="snapshot", documents=len(snapshot), revision="0" * 12, config=snapshot.config
     )
     yield Line(part, "snapshot", len(sealed) / 1e6, "MB")
     yield Line(part, "snapshot against raw Markdown", len(sealed) / corpus.raw_bytes, "×", most=SNAPSHOT_RATIO)
-    _, seconds = _best(lambda: Snapshot.from_data(unseal(sealed, _KEY, kind="snapshot")[1]), rounds=15)
+    _, seconds = _best(lambda: Snapshot.from_data(verify(sealed, _KEY, kind="snapshot")[1]), rounds=15)
     yield Line(part, "load", seconds * 1000, "ms")
     yield Line(part, "load, bytes of the snapshot", len(sealed) / 1e6 / seconds, "MB/s", least=LOAD_MB_A_SECOND)
     yield Line(part, "load, bytes of the Markdown", corpus.raw_bytes / 1e6 / seconds, "MB/s")

@@ -13,7 +13,7 @@ from tests.corpora import page
 from lamina.contract.ports import SourceFile
 from lamina.index.arrays import from_plain, packed, to_plain, unpacked
 from lamina.index.build import Edition, build
-from lamina.index.sealed import SnapshotRefused, seal, unseal
+from lamina.index.signed import SnapshotRefused, sign, verify
 from lamina.index.snapshot import Origin, Snapshot
 
 FILES = {
@@ -32,10 +32,10 @@ def snapshot() -> Snapshot:
 
 
 def test_it_survives_being_sealed(snapshot: Snapshot) -> None:
-    sealed = seal(
+    sealed = sign(
         snapshot.to_data(), KEY, kind="snapshot", documents=len(snapshot), revision="r", config=snapshot.config
     )
-    again = Snapshot.from_data(unseal(sealed, KEY, kind="snapshot")[1])
+    again = Snapshot.from_data(verify(sealed, KEY, kind="snapshot")[1])
     assert pickle.dumps(again.to_data()) == pickle.dumps(Snapshot.from_data(again.to_data()).to_data())
     for number in range(len(snapshot)):
         assert again.uris[number] == snapshot.uris[number]

@@ -18,7 +18,7 @@ from tests.corpora import Deployed, page, write
 from lamina.contract.ports import SourceTree, SourceUnavailable
 from lamina.governance.manifest import required_paths
 from lamina.index import build as build_module
-from lamina.index.sealed import FORMAT, unseal
+from lamina.index.signed import FORMAT, verify
 from lamina.index.snapshot import Snapshot
 from lamina.indexer.builds import LEASE_SECONDS, Builder
 from lamina.indexer.indexing import KEPT_SNAPSHOTS, Feed, Indexer
@@ -59,7 +59,7 @@ def test_a_snapshot_is_written_under_its_revisions_and_the_pointer_names_it_with
     assert pointer is not None
     assert built.documents == 3
     assert pointer.key.startswith(f"index/v{FORMAT}/baseline_-_{built.revision}_")
-    manifest, data = unseal(
+    manifest, data = verify(
         (deployed.data / "store" / pointer.key).read_bytes(), local_key(deployed.data / "signing.key"), kind="snapshot"
     )
     assert manifest.documents == 3 + len(required_paths())
@@ -105,7 +105,7 @@ def test_an_incremental_build_gives_the_bytes_of_a_fresh_one(tmp_path: Path) -> 
         pointer, _ = read_pointer(_store(deployed), index_name(None))
         assert pointer is not None
         sealed = (deployed.data / "store" / pointer.key).read_bytes()
-        contents.append(unseal(sealed, local_key(deployed.data / "signing.key"), kind="snapshot")[1])
+        contents.append(verify(sealed, local_key(deployed.data / "signing.key"), kind="snapshot")[1])
     assert contents[0] == contents[1]
 
 

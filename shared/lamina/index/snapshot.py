@@ -17,7 +17,7 @@ from lamina.contract.ids import Revision, without_suffix
 from lamina.index.arrays import CodedColumn, from_plain, to_plain
 from lamina.index.fields import APART, frontmatter_lines
 from lamina.index.postings import Postings
-from lamina.index.sealed import SnapshotRefused
+from lamina.index.signed import SnapshotRefused
 from lamina.index.texts import Texts
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import AlreadyExists, ObjectStore, SourceUnavailable, StoreUnavailable
 from lamina.index.build import Progress
-from lamina.index.sealed import SnapshotRefused
+from lamina.index.signed import SnapshotRefused
 from lamina.indexer.indexing import Built, Feed, Indexer
 from lamina.runtime.catalogue import index_name, lease_key, settings_key
 from lamina.runtime.wiring import SourceOpener

@@ -13,7 +13,7 @@ from typing import Any
 from lamina.contract.envelope import ERROR, FOUND, compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import AlreadyExists, SourceUnavailable, StoreUnavailable
-from lamina.index.sealed import SnapshotRefused
+from lamina.index.signed import SnapshotRefused
 from lamina.indexer.builds import Builder
 from lamina.indexer.indexing import Built
 from lamina.indexer.wiring import IndexerRuntime, wire_indexer

@@ -24,7 +24,7 @@ from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_s
 from lamina.governance.manifest import bundle_revision, bundled_files
 from lamina.index.build import Edition, Progress, build
 from lamina.index.parsed import ANALYSIS, ParseCache
-from lamina.index.sealed import FORMAT, SnapshotRefused, seal, unseal
+from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
 from lamina.index.snapshot import Origin, Snapshot
 from lamina.runtime.catalogue import (
     Pointer,
@@ -123,7 +123,7 @@ class Indexer:
 
     def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
         """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""
-        sealed = seal(
+        sealed = sign(
             snapshot.to_data(),
             self.signing_key(),
             kind="snapshot",
@@ -144,7 +144,7 @@ class Indexer:
 
     def _opens(self, key: str, content: bytes) -> bool:
         try:
-            Snapshot.from_data(unseal(content, self.signing_key(), kind="snapshot")[1])
+            Snapshot.from_data(verify(content, self.signing_key(), kind="snapshot")[1])
         except SnapshotRefused as error:
             logger.error("snapshot refused: %s: %s", key, error)
             return False
@@ -164,7 +164,7 @@ class Indexer:
         if stored is None:
             return None
         try:
-            return ParseCache.from_data(unseal(stored.content, self.signing_key(), kind="parsed")[1])
+            return ParseCache.from_data(verify(stored.content, self.signing_key(), kind="parsed")[1])
         except SnapshotRefused as error:
             logger.warning("what the last build remembered is refused: %s", error)
             return None
@@ -179,7 +179,7 @@ class Indexer:
             logger.warning("%s: the index is published, but not tidied up after: %s", name, error)
 
     def _keep(self, name: str, cache: ParseCache) -> None:
-        sealed = seal(
+        sealed = sign(
             cache.to_data(),
             self.signing_key(),
             kind="parsed",

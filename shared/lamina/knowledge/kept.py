@@ -9,7 +9,7 @@ from typing import Any
 
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.index.parsed import ANALYSIS, ParseCache
-from lamina.index.sealed import SnapshotRefused, seal, unseal
+from lamina.index.signed import SnapshotRefused, sign, verify
 from lamina.index.snapshot import Snapshot
 from lamina.knowledge.query import WorkspaceIndex, facts_of
 
@@ -47,7 +47,7 @@ class KeptIndex:
 
     def _put(self, key: str, data: dict[str, Any], documents: int) -> None:
         try:
-            sealed = seal(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
+            sealed = sign(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
             self.objects.replace(key, sealed)
         except StoreUnavailable as error:
             logger.warning("the index of the workspace is not kept: %s", error)
@@ -55,7 +55,7 @@ class KeptIndex:
     def _opened(self, key: str) -> dict[str, Any] | None:
         try:
             stored = self.objects.get(key)
-            return None if stored is None else unseal(stored.content, self.signing_key(), kind=key)[1]
+            return None if stored is None else verify(stored.content, self.signing_key(), kind=key)[1]
         except (StoreUnavailable, SnapshotRefused) as error:
             logger.warning("the kept index of the workspace is not used: %s", error)
             return None

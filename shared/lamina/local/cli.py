@@ -21,7 +21,7 @@ from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import ERROR
 from lamina.contract.ports import AlreadyExists, StoreUnavailable
 from lamina.contract.schema import Schema, request_schema
-from lamina.index.sealed import SnapshotRefused
+from lamina.index.signed import SnapshotRefused
 from lamina.indexer.builds import ThreadedBuilds
 from lamina.local.deployment import (
     DEFAULT_DATA,

@@ -24,7 +24,7 @@ from rich.text import Text
 
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import StoreUnavailable
-from lamina.index.sealed import SnapshotRefused, unseal
+from lamina.index.signed import SnapshotRefused, verify
 from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, remembered
 from lamina.local.template import routes
 from lamina.runtime.catalogue import index_name, read_pointer
@@ -266,7 +266,7 @@ def _index(deployment: Deployment, knowledge_base: str | None) -> Finding:
             return Finding(check, Outcome.FAILED, "cannot be verified: signing.key is missing", remedy)
         if sha256_hex(stored.content) != pointer.sha256:
             return Finding(check, Outcome.FAILED, "differs from its pointer", remedy)
-        manifest, _ = unseal(stored.content, local_key(key), kind="snapshot")
+        manifest, _ = verify(stored.content, local_key(key), kind="snapshot")
     except (StoreUnavailable, SnapshotRefused, InsecureKey, OSError) as error:
         return Finding(check, Outcome.FAILED, f"is refused: {error}", remedy)
     return Finding(check, Outcome.OK, f"verifies, revision {manifest.revision}")

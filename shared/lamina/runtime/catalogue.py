@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 
 from lamina.contract.ids import Revision, sha256_hex
 from lamina.contract.ports import ObjectStore
-from lamina.index.sealed import FORMAT
+from lamina.index.signed import FORMAT
 
 BASELINE = "baseline"
 SETTINGS_PREFIX = "settings/"

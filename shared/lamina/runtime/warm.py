@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import Revision, sha256_hex
 from lamina.contract.ports import ObjectStore, StoreUnavailable
-from lamina.index.sealed import SnapshotRefused, unseal
+from lamina.index.signed import SnapshotRefused, verify
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.scope import Scopes
 from lamina.runtime.catalogue import read_pointer, snapshot_prefix
@@ -158,7 +158,7 @@ class WarmSnapshots:
             return
         if sha256 is not None and sha256_hex(stored.content) != sha256:
             raise SnapshotRefused("content differs from its pointer")
-        _, data = unseal(stored.content, self.signing_key(), kind="snapshot")
+        _, data = verify(stored.content, self.signing_key(), kind="snapshot")
         snapshot = Snapshot.from_data(data)
         if not key.startswith(snapshot_prefix(name, snapshot.revision)):
             raise SnapshotRefused("a snapshot of another revision lies under this name")

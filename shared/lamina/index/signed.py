@@ -54,27 +54,27 @@ class Manifest:
     payload_bytes: int
 
 
-def seal(data: dict[str, Any], key: bytes, *, kind: str, documents: int, revision: str, config: str) -> bytes:
+def sign(data: dict[str, Any], key: bytes, *, kind: str, documents: int, revision: str, config: str) -> bytes:
     """Plain data as signed bytes. Raises SnapshotRefused where the data holds anything but plain values."""
     payload = pickle.dumps(data, protocol=5)
     _load_plain(payload)
     manifest = Manifest(FORMAT, kind, documents, revision, config, hashlib.sha256(payload).hexdigest(), len(payload))
     header = json.dumps(asdict(manifest), sort_keys=True, separators=(",", ":")).encode()
-    return b"".join((_MAGIC, len(header).to_bytes(4, "big"), header, _sign(header, key), payload))
+    return b"".join((_MAGIC, len(header).to_bytes(4, "big"), header, _signature(header, key), payload))
 
 
-def unseal(content: bytes, key: bytes, *, kind: str) -> tuple[Manifest, dict[str, Any]]:
-    """The manifest and data of sealed bytes. Raises SnapshotRefused before anything of the pickle is read."""
+def verify(content: bytes, key: bytes, *, kind: str) -> tuple[Manifest, dict[str, Any]]:
+    """The manifest and data of signed bytes. Raises SnapshotRefused before anything of the pickle is read."""
     view = memoryview(content)
     start = len(_MAGIC) + 4
     if len(content) < start or view[: len(_MAGIC)] != _MAGIC:
-        raise SnapshotRefused("not a sealed index")
+        raise SnapshotRefused("not a signed index")
     length = int.from_bytes(view[len(_MAGIC) : start], "big")
     if length > _MANIFEST_LIMIT or len(content) < start + length + _SIGNATURE_BYTES:
         raise SnapshotRefused("truncated")
     header = bytes(view[start : start + length])
     signature = bytes(view[start + length : start + length + _SIGNATURE_BYTES])
-    if not hmac.compare_digest(signature, _sign(header, key)):
+    if not hmac.compare_digest(signature, _signature(header, key)):
         raise SnapshotRefused("signature does not verify")
     try:
         manifest = Manifest(**json.loads(header))
@@ -90,7 +90,7 @@ def unseal(content: bytes, key: bytes, *, kind: str) -> tuple[Manifest, dict[str
     return manifest, _load_plain(payload)
 
 
-def _sign(header: bytes, key: bytes) -> bytes:
+def _signature(header: bytes, key: bytes) -> bytes:
     return hmac.new(key, _MAGIC + header, hashlib.sha256).digest()
 
 

@@ -14,14 +14,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lamina.index.sealed import FORMAT, SnapshotRefused, seal, unseal
+from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
 
 KEY = b"k" * 32
 DATA = {"uris": ["a", "b"], "numbers": (1, 2.5, None, True), "bytes": b"\x00\xff", "nested": {"x": [{}]}}
 
 
 def sealed(data: dict[str, Any], key: bytes = KEY, kind: str = "snapshot") -> bytes:
-    return seal(data, key, kind=kind, documents=2, revision="r", config="c")
+    return sign(data, key, kind=kind, documents=2, revision="r", config="c")
 
 
 def forged(payload: bytes, key: bytes = KEY, **changes: Any) -> bytes:
@@ -43,7 +43,7 @@ def forged(payload: bytes, key: bytes = KEY, **changes: Any) -> bytes:
 
 
 def test_what_went_in_comes_out() -> None:
-    manifest, data = unseal(sealed(DATA), KEY, kind="snapshot")
+    manifest, data = verify(sealed(DATA), KEY, kind="snapshot")
     assert data == DATA
     assert (manifest.documents, manifest.revision, manifest.config) == (2, "r", "c")
 
@@ -58,7 +58,7 @@ plain = st.recursive(
 @settings(max_examples=200, deadline=None)
 @given(st.dictionaries(st.text(), plain))
 def test_any_plain_data_survives(data: dict[str, Any]) -> None:
-    assert unseal(sealed(data), KEY, kind="snapshot")[1] == data
+    assert verify(sealed(data), KEY, kind="snapshot")[1] == data
 
 
 def test_a_change_of_any_byte_is_refused() -> None:
@@ -68,16 +68,16 @@ def test_a_change_of_any_byte_is_refused() -> None:
             changed = bytearray(content)
             changed[at] ^= flip
             with pytest.raises(SnapshotRefused):
-                unseal(bytes(changed), KEY, kind="snapshot")
+                verify(bytes(changed), KEY, kind="snapshot")
 
 
 def test_a_cut_or_an_addition_anywhere_is_refused() -> None:
     content = sealed(DATA)
     for length in range(len(content)):
         with pytest.raises(SnapshotRefused):
-            unseal(content[:length], KEY, kind="snapshot")
+            verify(content[:length], KEY, kind="snapshot")
     with pytest.raises(SnapshotRefused):
-        unseal(content + b"\x00", KEY, kind="snapshot")
+        verify(content + b"\x00", KEY, kind="snapshot")
 
 
 @settings(max_examples=200, deadline=None)
@@ -85,18 +85,18 @@ def test_a_cut_or_an_addition_anywhere_is_refused() -> None:
 def test_any_other_bytes_are_refused(content: bytes) -> None:
     for tried in (content, sealed(DATA)[:12] + content):
         with pytest.raises(SnapshotRefused):
-            unseal(tried, KEY, kind="snapshot")
+            verify(tried, KEY, kind="snapshot")
 
 
 def test_another_key_another_kind_and_another_format_are_refused() -> None:
     with pytest.raises(SnapshotRefused, match="signature"):
-        unseal(sealed(DATA), b"x" * 32, kind="snapshot")
+        verify(sealed(DATA), b"x" * 32, kind="snapshot")
     with pytest.raises(SnapshotRefused, match="a parsed where a snapshot"):
-        unseal(sealed(DATA, kind="parsed"), KEY, kind="snapshot")
+        verify(sealed(DATA, kind="parsed"), KEY, kind="snapshot")
     with pytest.raises(SnapshotRefused, match="format"):
-        unseal(forged(pickle.dumps({}), format=FORMAT + 1), KEY, kind="snapshot")
+        verify(forged(pickle.dumps({}), format=FORMAT + 1), KEY, kind="snapshot")
     with pytest.raises(SnapshotRefused, match="another version"):
-        unseal(forged(pickle.dumps({}), a_later_field=1), KEY, kind="snapshot")
+        verify(forged(pickle.dumps({}), a_later_field=1), KEY, kind="snapshot")
 
 
 class Exploit:
@@ -114,7 +114,7 @@ def test_an_exploit_never_runs_whoever_signed_it(tmp_path: Path) -> None:
     payload = pickle.dumps({"uris": Exploit(target)})
     for content in (payload, forged(payload, key=b"x" * 32), forged(payload)):
         with pytest.raises(SnapshotRefused):
-            unseal(content, KEY, kind="snapshot")
+            verify(content, KEY, kind="snapshot")
     assert not target.exists()
     pickle.loads(payload)
     assert target.exists(), "the exploit would have worked"
@@ -131,10 +131,10 @@ def test_only_plain_data_can_be_sealed(tmp_path: Path) -> None:
 )
 def test_a_signed_payload_that_is_no_mapping_is_refused(payload: bytes) -> None:
     with pytest.raises(SnapshotRefused):
-        unseal(forged(payload), KEY, kind="snapshot")
+        verify(forged(payload), KEY, kind="snapshot")
 
 
 def test_the_reason_holds_nothing_of_the_content() -> None:
     with pytest.raises(SnapshotRefused) as raised:
-        unseal(forged(pickle.dumps({"secret-name": os.mkdir})), KEY, kind="snapshot")
+        verify(forged(pickle.dumps({"secret-name": os.mkdir})), KEY, kind="snapshot")
     assert "mkdir" not in str(raised.value)

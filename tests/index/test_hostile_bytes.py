@@ -13,12 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.index.parsed import ParseCache
-from lamina.index.sealed import FORMAT, SnapshotRefused, seal, unseal
+from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
 from lamina.index.snapshot import Snapshot
 
 KEY = b"k" * 32
 DATA: dict[str, Any] = {"revision": "0" * 12, "uris": ["kb://a"], "bodies": (b"", [b"x" * 40]), "aliases": {}}
-SEALED = seal(DATA, KEY, kind="snapshot", documents=1, revision="0" * 12, config="c")
+SEALED = sign(DATA, KEY, kind="snapshot", documents=1, revision="0" * 12, config="c")
 OPCODES = [opcode.code.encode("latin-1") for opcode in pickletools.opcodes]
 
 plain = st.recursive(
@@ -48,7 +48,7 @@ def signed(payload: bytes) -> bytes:
 def opened(content: bytes) -> dict[str, Any] | None:
     """The data, None where it is refused. Anything else that is raised is a fault."""
     try:
-        return unseal(content, KEY, kind="snapshot")[1]
+        return verify(content, KEY, kind="snapshot")[1]
     except SnapshotRefused:
         return None
 
