@@ -145,6 +145,7 @@ def test_the_documentation_gets_a_page_with_its_tables(tmp_path: Path) -> None:
     made = tmp_path / "actions" / "recent.md"
     text = made.read_text("utf-8")
     assert text.startswith("# recent\n\nThe newest documents.\n\n`GET /v1/recent`, `POST /v1/recent`, `lamina recent`.")
+    assert "```console\n$ .venv/bin/lamina recent\n```" in text
     assert "| `since` | text | none | Only documents of this date, YYYY-MM-DD, or newer. |" in text
     assert "| `data[].date` | text | always | the day from the frontmatter |" in text
     assert "| `summary` | the `## Summary` section | 25 |" in text

@@ -43,7 +43,10 @@ class Shell:
 @pytest.fixture
 def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Shell:
     """A folder `oaks` with a document, an empty one, and nothing indexed."""
-    write(tmp_path / "oaks", {"docs/oak.md": page("Oak", "A tree."), "drafts/elm.md": page("Elm", "A tree.")})
+    write(
+        tmp_path / "oaks",
+        {"docs/oak.md": page("Oak", "A tree.", date="2026-01-31"), "drafts/elm.md": page("Elm", "A tree.")},
+    )
     (tmp_path / "empty").mkdir()
     return Shell(tmp_path, capfd)
 

@@ -77,11 +77,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _new_page(action: Action) -> str:
-    """The page of an action as it begins; what it is for and an example are written by hand."""
+    """The page of an action as it begins; what it is for, and what its example answers, are written by hand."""
     asked = [f"`{method} /v1/{action.name}`" for method in action.methods]
     main_argument = f" {action.request.main.upper()}" if action.request.main else ""
     tables = [("Parameters", "parameters"), *([("Disclosure", "flags")] if action.request.permitted else [])]
     parts = [f"# {action.name}", action.purpose, f"{', '.join((*asked, f'`lamina {action.name}{main_argument}`'))}."]
+    words = {None: "", "uri": " README.md"}.get(action.request.main, " gauge")
+    parts.append(f"```console\n$ .venv/bin/lamina {action.name}{words}\n```")
     for heading, table in (*tables, ("Answer", "fields")):
         parts += [f"## {heading}", f"<!-- generated: {table} {action.name} -->\n<!-- end -->"]
     return "\n\n".join(parts) + "\n"
