@@ -75,10 +75,10 @@ def _fresh(name: str, folder: Path, query: str) -> dict[str, float]:
 
 
 def _load_lamina() -> object:
-    from lamina.index import sealed, snapshot
+    from lamina.index import signed, snapshot
     from lamina.ranking import rank
 
-    return sealed, snapshot, rank
+    return signed, snapshot, rank
 
 
 def _write_lamina(texts: Sequence[Text], folder: Path) -> None:
