@@ -162,7 +162,7 @@ def exchange(
 
 
 def _query(arguments: Mapping[str, Any]) -> str:
-    pairs = [(name, _text(value)) for name, one in arguments.items() for value in _each(one)]
+    pairs = [(name, _text(value)) for name, item in arguments.items() for value in _each(item)]
     try:
         return urlencode(pairs)
     except UnicodeEncodeError as error:

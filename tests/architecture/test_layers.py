@@ -40,12 +40,12 @@ def test_every_import_goes_down(tmp_path: Path) -> None:
 def test_a_handler_only_composes(path: Path) -> None:
     module = ast.parse(path.read_text("utf-8"))
     assert ast.get_docstring(module), "says what it is"
-    statements = [one for line in module.body[1:] for one in (line.body if isinstance(line, ast.With) else [line])]
+    statements = [entry for line in module.body[1:] for entry in (line.body if isinstance(line, ast.With) else [line])]
     assert len(statements) <= LONGEST_HANDLER
-    assert all(isinstance(one, ast.Import | ast.ImportFrom | ast.Assign) for one in statements)
+    assert all(isinstance(entry, ast.Import | ast.ImportFrom | ast.Assign) for entry in statements)
     assert any(
-        isinstance(one, ast.Assign) and isinstance(one.targets[0], ast.Name) and one.targets[0].id == "handler"
-        for one in statements
+        isinstance(entry, ast.Assign) and isinstance(entry.targets[0], ast.Name) and entry.targets[0].id == "handler"
+        for entry in statements
     )
 
 

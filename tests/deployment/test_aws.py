@@ -172,8 +172,8 @@ def test_a_missing_index_asks_the_indexer_function_once_in_a_while(
 def test_a_tampered_snapshot_in_the_bucket_is_refused_and_asked_for_again(cloud: Cloud) -> None:
     cloud.build()
     s3 = boto3.client("s3")
-    keys = [one["Key"] for one in s3.list_objects_v2(Bucket=BUCKET, Prefix="index/")["Contents"]]
-    key = next(one for one in keys if f"/{index_name('trees')}_" in one)
+    keys = [item["Key"] for item in s3.list_objects_v2(Bucket=BUCKET, Prefix="index/")["Contents"]]
+    key = next(item for item in keys if f"/{index_name('trees')}_" in item)
     content = s3.get_object(Bucket=BUCKET, Key=key)["Body"].read()
     s3.put_object(Bucket=BUCKET, Key=key, Body=content[:-1] + b"?")
     reply = _search(cloud.runtime())

@@ -46,8 +46,8 @@ def run_out(cloud: Cloud) -> None:
     cloud.restart()
     cloud.faults.plan()
     leases = f"{lease_key('').rpartition('/')[0]}/"
-    for one in cloud.s3.list_objects_v2(Bucket=BUCKET, Prefix=leases).get("Contents", ()):
-        cloud.s3.delete_object(Bucket=BUCKET, Key=one["Key"])
+    for item in cloud.s3.list_objects_v2(Bucket=BUCKET, Prefix=leases).get("Contents", ()):
+        cloud.s3.delete_object(Bucket=BUCKET, Key=item["Key"])
 
 
 def steps(cloud: Cloud, event: Event) -> range:
@@ -134,9 +134,9 @@ def ask(
     cloud.restart()
     cloud.faults.plan()
     service = wire_knowledge()
-    seal = service.workspace.ledger.seal()
-    assert seal is not None
-    guid = seal.workspace
+    commit = service.workspace.ledger.latest_commit()
+    assert commit is not None
+    guid = commit.workspace
     scope = {"root": service.workspace.root, "knowledge_workspace": guid, "authority": "local-owner", "facts": []}
     request = {
         "schema": "synapse.knowledge-request/1",
@@ -204,5 +204,5 @@ def test_no_accepted_note_is_lost_and_none_is_made_twice_wherever_a_store_fails(
         assert accepted is None or accepted["path"] == final["path"]
         cited = ask(cloud, {"op": "query", "query": f"Note {key}", "type": None, "limit": 16})
         assert cited is not None
-        assert final["path"] in [one["path"] for one in cited["passages"]], f"{kind} at {at}"
+        assert final["path"] in [item["path"] for item in cited["passages"]], f"{kind} at {at}"
         at += 1 if kind is Kind.LOST else 5

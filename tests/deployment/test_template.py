@@ -146,7 +146,7 @@ def test_only_the_indexer_writes_under_index(template: dict[str, Any]) -> None:
 
 
 def test_what_holds_knowledge_survives_the_stack(template: dict[str, Any]) -> None:
-    kept = {name for name, one in template["Resources"].items() if one.get("DeletionPolicy") == "Retain"}
+    kept = {name for name, entry in template["Resources"].items() if entry.get("DeletionPolicy") == "Retain"}
     assert {"KnowledgeBucket", "KnowledgeTable", "SigningSecret", "RecordsBucket"} <= kept
     for name in kept:
         assert template["Resources"][name]["UpdateReplacePolicy"] == "Retain"
@@ -171,10 +171,10 @@ def test_a_keyed_twin_stands_beside_every_public_retrieval_route() -> None:
 
 
 def test_operator_routes_need_iam(template: dict[str, Any]) -> None:
-    events = [event for one in _functions(template).values() for event in one["Events"].values()]
+    events = [event for entry in _functions(template).values() for event in entry["Events"].values()]
     operator = [e["Properties"] for e in events if "/operator/" in str(e["Properties"].get("Path", ""))]
     assert operator
-    assert all(one["Auth"]["Authorizer"] == "AWS_IAM" for one in operator)
+    assert all(entry["Auth"]["Authorizer"] == "AWS_IAM" for entry in operator)
 
 
 def test_the_template_translates_and_what_it_becomes_lints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

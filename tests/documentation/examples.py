@@ -50,8 +50,8 @@ def examples_of(page: Path) -> list[Example]:
         line = text.count("\n", 0, block.start()) + 1
         for part in re.split(r"^\$ ", block[1], flags=re.MULTILINE)[1:]:
             first, *rest = part.splitlines()
-            more = [re.sub(r"^> ?", "", one) for one in rest if one.startswith(">")]
-            answer = "\n".join(one for one in rest if not one.startswith(">"))
+            more = [re.sub(r"^> ?", "", entry) for entry in rest if entry.startswith(">")]
+            answer = "\n".join(entry for entry in rest if not entry.startswith(">"))
             found.append(Example(page, line, "\n".join((first, *more)), answer.strip()))
     return found
 

@@ -112,7 +112,7 @@ class Cloud:
             self.s3.put_object(Bucket=NOTES, Key=path, Body=text.encode())
         self.restart()
         built = handler_of("indexer")({}, None)["built"]
-        assert [one["failure"] for one in built] == [None, None]
+        assert [entry["failure"] for entry in built] == [None, None]
 
     def remember(self) -> None:
         """The objects as they are now are what a stale read gives from now on."""

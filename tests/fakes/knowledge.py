@@ -187,8 +187,8 @@ class Desk:
 
     def initialise(self) -> None:
         """Gives the workspace its identity."""
-        standing, _ = self.running.workspace.initialise("tester")
-        self.guid = standing.seal.workspace
+        state, _ = self.running.workspace.initialise("tester")
+        self.guid = state.commit.workspace
 
     @property
     def running(self) -> KnowledgeService:

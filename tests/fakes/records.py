@@ -65,8 +65,8 @@ def records(day: date, number: int, seed: int, *, private: float = 0.0) -> Itera
 def write_records(root: Path, day: date, number: int, seed: int, *, private: float = 0.0) -> list[Record]:
     """Writes them where the local sink does and gives them back."""
     sink, written = FileSink(root), list(records(day, number, seed, private=private))
-    for one in written:
-        sink.write(one)
+    for entry in written:
+        sink.write(entry)
     return written
 
 

@@ -74,7 +74,7 @@ def test_describing_leaves_no_trace_in_the_folder(terminal: Terminal) -> None:
 
 
 def test_pending_lists_what_waits(terminal: Terminal, waiting: int) -> None:
-    assert [one["title"] for one in terminal.json("pending")["pending"]] == ["Two disks suffice"]
+    assert [entry["title"] for entry in terminal.json("pending")["pending"]] == ["Two disks suffice"]
     assert "Two disks suffice" in terminal.run("pending")[1]
 
 
@@ -128,7 +128,7 @@ def test_seal_tells_what_changed_and_takes_it_in(desk: Desk, terminal: Terminal,
     told = terminal.json("seal", "--yes")
     assert (told["changed_or_gone"], told["added"], told["sealed"]) == (["docs/backup.md"], ["docs/new.md"], True)
     assert "copied hourly" in json.dumps(desk.query("hourly"))
-    assert [one["transition"].split("-")[0] for one in terminal.json("audit")["audit"]] == ["seal", "seal"]
+    assert [entry["transition"].split("-")[0] for entry in terminal.json("audit")["audit"]] == ["seal", "seal"]
 
 
 def test_a_proposal_cannot_steer_the_terminal(desk: Desk, terminal: Terminal) -> None:

@@ -332,7 +332,7 @@ def test_each_passage_counts_as_a_body(reached: Reached) -> None:
     request = reached.desk.request(QUERY)
     passages = len(reached.http(request)["result"]["passages"])
     answers = [reached.post(request, "/v1/knowledge") for _ in range(60 // passages)]
-    limited = [one for one in answers if one.status == 429]
+    limited = [entry for entry in answers if entry.status == 429]
     assert len(limited) == 1
     assert (limited[0].retry_after or 0) > 0
     assert reached.post(reached.desk.request({"op": "describe"}), "/v1/knowledge").status == 200
@@ -343,7 +343,7 @@ def test_records_hold_the_operation_and_no_text(reached: Reached, tmp_path: Path
     reached.http({**reached.desk.request(QUERY), MARK: 1})
     lines = [line for file in (tmp_path / "data/telemetry").rglob("*.jsonl") for line in file.read_text().splitlines()]
     records = [json.loads(line) for line in lines]
-    assert [(one["action"], one["status"], one["error_code"]) for one in records] == [
+    assert [(entry["action"], entry["status"], entry["error_code"]) for entry in records] == [
         ("knowledge", "FOUND", None),
         ("knowledge", "ERROR", "invalid_input"),
     ]

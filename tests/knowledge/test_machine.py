@@ -62,7 +62,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
         backend.write(".kb.yml", self.policy)
         self.desk = Desk(backend)
         self.desk.initialise()
-        self.sealed = dict(self.live)
+        self.committed = dict(self.live)
         self.proposals: dict[int, Known] = {}
         self.by_key: dict[str, int] = {}
         self.audit: list[tuple[int, str, str]] = []
@@ -76,10 +76,10 @@ class KnowledgeMachine(RuleBasedStateMachine):
 
     @rule()
     def restore(self) -> None:
-        for path, content in self.sealed.items():
+        for path, content in self.committed.items():
             if self.live.get(path) != content:
                 self.backend.write(path, content)
-        self.live = dict(self.sealed)
+        self.live = dict(self.committed)
 
     @rule(policy=st.sampled_from(POLICIES))
     def change_policy(self, policy: bytes) -> None:
@@ -87,17 +87,17 @@ class KnowledgeMachine(RuleBasedStateMachine):
         self.backend.write(".kb.yml", policy)
 
     @rule()
-    def seal(self) -> None:
+    def commit(self) -> None:
         workspace = self.desk.service().workspace
-        standing = workspace.standing()
-        assert standing is not None
-        _, done = workspace.seal_again(standing, workspace.files(), "tester")
+        state = workspace.state()
+        assert state is not None
+        _, done = workspace.commit_again(state, workspace.files(), "tester")
         assert done
-        self.sealed = dict(self.live)
+        self.committed = dict(self.live)
 
     # What agents do.
 
-    @precondition(lambda self: self.live == self.sealed)
+    @precondition(lambda self: self.live == self.committed)
     @rule(key=st.sampled_from("abcdef"), title=st.sampled_from(["One thing", "Another"]))
     def propose(self, key: str, title: str) -> None:
         operation = self.desk.proposal(key, title)
@@ -112,7 +112,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
         assert (result["status"], result["retried"]) == ("pending", False)
         self._learn(key, operation, result["pending_id"])
 
-    @precondition(lambda self: self.live == self.sealed)
+    @precondition(lambda self: self.live == self.committed)
     @rule(key=st.sampled_from("abcdef"), before=st.booleans())
     def crash_while_proposing(self, key: str, before: bool) -> None:
         operation = self.desk.proposal(key, "Crashed")
@@ -133,7 +133,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
     @rule()
     def query(self) -> None:
         response = self.desk.answer({"op": "query", "query": "database", "limit": 16}, AGENT)
-        if self.live == self.sealed:
+        if self.live == self.committed:
             assert response.result is not None
             for passage in response.result["passages"]:
                 start, end = passage["bytes"]
@@ -212,11 +212,11 @@ class KnowledgeMachine(RuleBasedStateMachine):
     def _fresh(self, number: int) -> bool:
         """Whether everything that a proposal rests on is as it was."""
         known = self.proposals[number]
-        seal = self.desk.running.workspace.ledger.seal()
-        assert seal is not None
+        commit = self.desk.running.workspace.ledger.latest_commit()
+        assert commit is not None
         return (
-            seal.head == known.head
-            and self.live == self.sealed
+            commit.head == known.head
+            and self.live == self.committed
             and all(self.live.get(path) == content for path, content in known.sources.items())
             and self.policy == known.policy
         )
@@ -246,7 +246,7 @@ class KnowledgeMachine(RuleBasedStateMachine):
             note = self.backend.read(result["path"])
             assert note is not None
             assert known.operation["capture"]["body"].encode() in note
-            self.live[result["path"]] = self.sealed[result["path"]] = note
+            self.live[result["path"]] = self.committed[result["path"]] = note
 
     # What holds always.
 
@@ -264,12 +264,12 @@ class KnowledgeMachine(RuleBasedStateMachine):
 
     @invariant()
     def the_audit_trail_only_grows(self) -> None:
-        now = [(one.pending_id, one.transition, one.at) for one in self.desk.running.workspace.ledger.audit()]
+        now = [(item.pending_id, item.transition, item.at) for item in self.desk.running.workspace.ledger.audit()]
         assert set(self.audit) <= set(now)
         assert len({entry[:2] for entry in now}) == len(now)
         for number, known in self.proposals.items():
             if known.status is not PENDING:
-                assert (number, "accept" if known.status is ACCEPTED else "reject") in {one[:2] for one in now}
+                assert (number, "accept" if known.status is ACCEPTED else "reject") in {item[:2] for item in now}
         self.audit = now
 
     @invariant()

@@ -13,7 +13,7 @@ from tests.fakes.knowledge import AGENT, FILES, Desk, FolderBackend
 
 from lamina.contract.ids import sha256_hex
 from lamina.contract.tokens import TOKENIZER_NAMES, count_tokens
-from lamina.knowledge.passage import cut
+from lamina.knowledge.citation import cut
 from lamina.knowledge.protocol import ErrorCode
 from lamina.knowledge.service import KnowledgeService
 from lamina.runtime.knowledge_wiring import open_service
@@ -54,7 +54,7 @@ def test_ranges_point_at_exactly_the_bytes_shown(desk: Desk, name: str) -> None:
     content = RAW[name]
     desk.backend.write("docs/pump.md", content)
     desk.initialise()
-    passage = next(one for one in desk.query("reservoir")["passages"] if one["path"] == "docs/pump.md")
+    passage = next(entry for entry in desk.query("reservoir")["passages"] if entry["path"] == "docs/pump.md")
     start, end = passage["bytes"]
     assert content[start:end].decode() == passage["text"]
     assert "reservoir" in passage["text"]
@@ -94,20 +94,20 @@ def test_an_uninitialised_workspace_is_read_in_part(desk: Desk) -> None:
 def test_facts_and_type_select_before_anything_is_ranked(desk: Desk) -> None:
     desk.backend.write("README.md", b"# The database\n")
     desk.initialise()
-    every = {(one["fact"]["type"], one["fact"]["id"]) for one in desk.query()["passages"]}
+    every = {(entry["fact"]["type"], entry["fact"]["id"]) for entry in desk.query()["passages"]}
     assert every == {("canon", "storage"), ("docs", "backup"), ("note", "decision"), ("docs", "README")}
     found = desk.query(facts=[{"type": "note", "id": "decision"}, {"type": "docs", "id": "decision"}])
-    assert [one["path"] for one in found["passages"]] == ["notes/decision.md"]
+    assert [entry["path"] for entry in found["passages"]] == ["notes/decision.md"]
     assert found["additional_candidates"] == 0
     by_type = desk.result({"op": "query", "query": "database", "type": "canon", "limit": 16})
-    assert [one["path"] for one in by_type["passages"]] == ["canon/storage.md"]
+    assert [entry["path"] for entry in by_type["passages"]] == ["canon/storage.md"]
     assert desk.query(facts=[{"type": "note", "id": "nothing"}])["passages"] == []
 
 
 def test_files_that_are_not_sealed_are_not_cited(desk: Desk) -> None:
     desk.initialise()
     desk.backend.write("notes/added.md", b"A database by hand.\n")
-    assert "notes/added.md" not in [one["path"] for one in desk.query()["passages"]]
+    assert "notes/added.md" not in [entry["path"] for entry in desk.query()["passages"]]
 
 
 @pytest.mark.parametrize("change", ["edited", "gone"])
@@ -183,7 +183,7 @@ def test_no_budget_is_ever_passed_and_the_counts_add_up(
     found = response.result
     assert found is not None
     if most_tokens is not None:
-        assert sum(count_tokens(one["text"]) for one in found["passages"]) <= most_tokens
+        assert sum(count_tokens(entry["text"]) for entry in found["passages"]) <= most_tokens
     else:
         assert found["omitted"]["tokens"] == 0
     if late_after is not None:

@@ -25,7 +25,7 @@ from tests.fakes.knowledge import (
     mortal,
 )
 
-from lamina.contract.ports import AuditEntry, Commit, ProposalDraft, TooManyWaiting, WorkspaceSeal
+from lamina.contract.ports import AuditEntry, CommitOutcome, ProposalDraft, TooManyWaiting, WorkspaceCommit
 from lamina.knowledge.protocol import ErrorCode, Response
 from lamina.knowledge.service import KnowledgeService
 
@@ -64,7 +64,7 @@ def test_an_accepted_note_is_a_document_that_the_next_query_cites(desk: Desk) ->
     assert accepted["path"] == f"notes/two-disks-suffice-{accepted['review_sha256'][:8]}.md"
     found = desk.query("third disk")
     assert found["head"] == accepted["head"]
-    passage = next(one for one in found["passages"] if one["path"] == accepted["path"])
+    passage = next(item for item in found["passages"] if item["path"] == accepted["path"])
     assert passage["fact"] == {"type": "note", "id": accepted["path"].removeprefix("notes/").removesuffix(".md")}
     note = desk.backend.read(accepted["path"])
     assert note is not None
@@ -73,8 +73,8 @@ def test_an_accepted_note_is_a_document_that_the_next_query_cites(desk: Desk) ->
 
 
 def test_initialising_twice_keeps_the_identity(desk: Desk) -> None:
-    standing, done = desk.service().workspace.initialise("another")
-    assert (standing.seal.workspace, done) == (desk.guid, False)
+    state, done = desk.service().workspace.initialise("another")
+    assert (state.commit.workspace, done) == (desk.guid, False)
 
 
 def test_a_hundred_parallel_proposals_under_one_key_are_one_row(desk: Desk) -> None:
@@ -82,7 +82,7 @@ def test_a_hundred_parallel_proposals_under_one_key_are_one_row(desk: Desk) -> N
     services = [desk.service() for _ in range(4)]
     with ThreadPoolExecutor(16) as pool:
         asked = [pool.submit(desk.answer, operation, AGENT, services[n % 4]) for n in range(100)]
-        results = [one.result().result for one in asked]
+        results = [item.result().result for item in asked]
     assert len({result and result["pending_id"] for result in results}) == 1
     assert sum(result is not None and not result["retried"] for result in results) == 1
     assert len(list(desk.running.workspace.ledger.waiting())) == 1
@@ -109,9 +109,9 @@ def test_of_operators_who_accept_the_same_proposal_at_once_one_publishes(desk: D
     decision = desk.decision("accept", desk.propose())
     services = [desk.service() for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:
-        responses = list(pool.map(lambda one: desk.answer(decision, OPERATOR, one), services))
-    fresh = [one for one in responses if one.result is not None and not one.result["retried"]]
-    refused = {str(one.code) for one in responses if one.code is not None}
+        responses = list(pool.map(lambda item: desk.answer(decision, OPERATOR, item), services))
+    fresh = [item for item in responses if item.result is not None and not item.result["retried"]]
+    refused = {str(item.code) for item in responses if item.code is not None}
     assert len(fresh) == 1
     assert refused <= {"invalid_pending_id", "stale_head"}
     assert desk.audited() == [(fresh[0].result and fresh[0].result["pending_id"], "accept")]
@@ -188,9 +188,9 @@ def test_a_decision_in_the_midst_of_an_acceptance_wins(
     refused = outer.answer(desk.request(desk.decision("accept", number)), OPERATOR)
     assert answers[0].ok
     assert refused.code is told
-    one = desk.running.workspace.ledger.proposal(number)
-    assert one is not None
-    assert str(one.status) == ("pending" if other == "another" else f"{op}ed")
+    item = desk.running.workspace.ledger.proposal(number)
+    assert item is not None
+    assert str(item.status) == ("pending" if other == "another" else f"{op}ed")
     assert desk.query()["head"] == (answers[0].result or {}).get("head", desk.query()["head"])
 
 
@@ -236,7 +236,11 @@ def test_a_changed_row_cannot_be_decided_by_an_earlier_review(desk: Desk) -> Non
 def test_the_queue_takes_no_more_than_it_may_hold_but_answers_what_it_holds(desk: Desk) -> None:
     small = desk.service(most_waiting=2)
     operations = [desk.proposal(f"key-{n}") for n in range(3)]
-    assert [desk.answer(one, AGENT, small).code for one in operations] == [None, None, ErrorCode.PENDING_LIMIT_REACHED]
+    assert [desk.answer(item, AGENT, small).code for item in operations] == [
+        None,
+        None,
+        ErrorCode.PENDING_LIMIT_REACHED,
+    ]
     repeated = desk.answer(operations[0], AGENT, small)
     assert repeated.result is not None
     assert repeated.result["retried"]
@@ -246,16 +250,16 @@ def test_the_queue_takes_no_more_than_it_may_hold_but_answers_what_it_holds(desk
 
 def test_a_ledger_keeps_what_it_is_given(desk: Desk) -> None:
     ledger = desk.running.workspace.ledger
-    seal = ledger.seal()
-    assert seal is not None
-    assert not ledger.replace_seal(WorkspaceSeal("g", 9, "h", "m"), over=None)
-    assert not ledger.replace_seal(WorkspaceSeal("g", 9, "h", "m"), over="another head")
-    assert ledger.replace_seal(WorkspaceSeal("g", 9, "h", "m", publishing="notes/x.md"), over=seal.head)
-    assert ledger.seal() == WorkspaceSeal("g", 9, "h", "m", publishing="notes/x.md")
+    commit = ledger.latest_commit()
+    assert commit is not None
+    assert not ledger.replace_head(WorkspaceCommit("g", 9, "h", "m"), over=None)
+    assert not ledger.replace_head(WorkspaceCommit("g", 9, "h", "m"), over="another head")
+    assert ledger.replace_head(WorkspaceCommit("g", 9, "h", "m", publishing="notes/x.md"), over=commit.head)
+    assert ledger.latest_commit() == WorkspaceCommit("g", 9, "h", "m", publishing="notes/x.md")
     ledger.published("another head")
-    assert ledger.seal() == WorkspaceSeal("g", 9, "h", "m", publishing="notes/x.md")
+    assert ledger.latest_commit() == WorkspaceCommit("g", 9, "h", "m", publishing="notes/x.md")
     ledger.published("h")
-    assert ledger.seal() == WorkspaceSeal("g", 9, "h", "m")
+    assert ledger.latest_commit() == WorkspaceCommit("g", 9, "h", "m")
 
     draft = ProposalDraft("owner", "key", "{}", "2026-01-01T00:00:00+00:00")
     row, created = ledger.add(draft, most_waiting=1)
@@ -266,13 +270,13 @@ def test_a_ledger_keeps_what_it_is_given(desk: Desk) -> None:
     assert ledger.proposal(row.id) == row
     assert ledger.proposal(row.id + 1000) is None
     assert list(ledger.waiting()) == [row]
-    assert ledger.commit(row, seal=WorkspaceSeal("g", 10, "i", "m"), over="stale") is Commit.HEAD_MOVED
+    assert ledger.commit(row, commit=WorkspaceCommit("g", 10, "i", "m"), over="stale") is CommitOutcome.HEAD_MOVED
     assert list(ledger.waiting()) == [row]
 
     entry = AuditEntry(row.id, "reject", "2026-01-01T00:00:00+00:00", "me", "{}")
     ledger.append(entry)
     ledger.append(AuditEntry(row.id, "reject", "later", "you", "[]"))
-    assert [one for one in ledger.audit() if one.pending_id == row.id] == [entry]
+    assert [item for item in ledger.audit() if item.pending_id == row.id] == [entry]
 
 
 _OPERATOR_PROCESS = """
@@ -305,7 +309,7 @@ def test_two_processes_accept_at_once_and_one_of_them_dies(tmp_path: Path) -> No
     final = desk.service().answer(decision, OPERATOR)
     assert final.result is not None
     assert final.result["retried"]
-    told = [json.loads(one)["result"] for one in answers if one]
-    assert sum(one is not None and not one["retried"] for one in told) <= 1
+    told = [json.loads(item)["result"] for item in answers if item]
+    assert sum(item is not None and not item["retried"] for item in told) <= 1
     assert desk.audited() == [(final.result["pending_id"], "accept")]
     assert [p["path"] for p in desk.query("third disk")["passages"]].count(final.result["path"]) == 1

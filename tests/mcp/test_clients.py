@@ -185,10 +185,10 @@ def test_the_javascript_client_calls_tools_and_reads_a_document(
     expected = [[status, status == ERROR, None if status == ERROR else status] for *_, status in CALLS]
     told = json.loads(done.stdout)
     assert len(told) == 2
-    for one in told:
-        assert expected == one["statuses"]
-        assert (one["tools"] >= 6, one["text"]) == (True, "# ")
-        assert "Resource not found" in one["absent"]
+    for entry in told:
+        assert expected == entry["statuses"]
+        assert (entry["tools"] >= 6, entry["text"]) == (True, "# ")
+        assert "Resource not found" in entry["absent"]
 
 
 # What docs/clients.md tells people to paste.
@@ -218,7 +218,7 @@ def test_every_command_on_the_page_of_clients_starts_a_server(sample: Corpus, tm
     assert len(servers) >= 3
     for server in servers:
         arguments = {"/path/to/markdown": str(sample.deployed.baseline), "/path/to/data": str(tmp_path)}
-        given = [arguments.get(one, one) for one in server["args"]]
+        given = [arguments.get(entry, entry) for entry in server["args"]]
         done = subprocess.run(
             [sys.executable, "-m", "lamina.local.cli", *given],
             input='{"jsonrpc":"2.0","id":1,"method":"ping"}\n',

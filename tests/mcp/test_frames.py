@@ -112,8 +112,8 @@ def test_an_odd_frame_gets_what_the_protocol_says(name: str, sample: Corpus, gat
         assert reply.text == ""
     elif code is None:
         assert reply.headers["content-type"].startswith("application/json")
-        for one in reply.envelope if isinstance(reply.envelope, list) else [reply.envelope]:
-            assert "result" in one and one["jsonrpc"] == "2.0"
+        for entry in reply.envelope if isinstance(reply.envelope, list) else [reply.envelope]:
+            assert "result" in entry and entry["jsonrpc"] == "2.0"
     else:
         assert code == reply.envelope["error"]["code"]
         assert reply.envelope["error"]["message"]
@@ -137,7 +137,7 @@ def test_a_batch_is_answered_frame_by_frame_in_order(sample: Corpus, gateway: Ad
     frames = [{**PING, "id": "a"}, NOTICE, {**request("no/such"), "id": 2}, 7, handshake]
     reply = post(gateway, sample.deployed, frames)
     answers: Any = reply.envelope
-    told = [(one["id"], one.get("error", {}).get("code")) for one in answers]
+    told = [(entry["id"], entry.get("error", {}).get("code")) for entry in answers]
     assert told == [("a", None), (2, -32601), (None, -32600), ("c", -32600)]
 
 

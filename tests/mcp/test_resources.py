@@ -41,7 +41,7 @@ def _read(address: Address, deployed: Deployed, uri: str) -> dict[str, Any]:
 
 def test_the_pages_hold_what_the_catalog_holds(corpus: Corpus, gateway: Address) -> None:
     pages = list(_pages(gateway, corpus.deployed))
-    listed = [one["uri"] for resources in pages for one in resources]
+    listed = [entry["uri"] for resources in pages for entry in resources]
     catalog = exchange(gateway, corpus.deployed, "GET", "/v1/catalog?limit=500&max_tokens=30000")
     assert catalog.envelope["total"] == len(listed) == len(set(listed))
     assert catalog.uris == listed[: len(catalog.uris)]
@@ -49,17 +49,17 @@ def test_the_pages_hold_what_the_catalog_holds(corpus: Corpus, gateway: Address)
 
 
 def test_a_listed_resource_has_a_name_and_a_type(sample: Corpus, gateway: Address) -> None:
-    for one in next(_pages(gateway, sample.deployed)):
-        assert one["name"]
-        assert one["mimeType"] == "text/markdown"
+    for entry in next(_pages(gateway, sample.deployed)):
+        assert entry["name"]
+        assert entry["mimeType"] == "text/markdown"
 
 
 def test_every_listed_resource_can_be_read_and_is_the_body_of_get(sample: Corpus, gateway: Address) -> None:
-    for one in next(_pages(gateway, sample.deployed)):
-        [contents] = _read(gateway, sample.deployed, one["uri"])["result"]["contents"]
-        got = exchange(gateway, sample.deployed, "POST", "/v1/get", json.dumps({"uri": one["uri"]}).encode())
+    for entry in next(_pages(gateway, sample.deployed)):
+        [contents] = _read(gateway, sample.deployed, entry["uri"])["result"]["contents"]
+        got = exchange(gateway, sample.deployed, "POST", "/v1/get", json.dumps({"uri": entry["uri"]}).encode())
         assert got.envelope["data"]["body"] == contents["text"]
-        assert (one["uri"], "text/markdown") == (contents["uri"], contents["mimeType"])
+        assert (entry["uri"], "text/markdown") == (contents["uri"], contents["mimeType"])
 
 
 def test_a_document_is_read_by_its_path_and_its_alias_too(deploy: Deploy, gateway: Address) -> None:
@@ -72,15 +72,15 @@ def test_a_uri_with_letters_that_uris_lack_is_listed_encoded_and_read_so(deploy:
     names = ("ünïcode", "with space", "50%25 off", "日本")
     deployed = deploy({f"docs/{at}.md": page(name, uri=f"kb://docs/{name}") for at, name in enumerate(names)})
     [resources] = _pages(gateway, deployed)
-    assert all(one["uri"].isascii() and " " not in one["uri"] for one in resources)
-    for one in resources:
-        assert f"# {one['name']}\n" in _read(gateway, deployed, one["uri"])["result"]["contents"][0]["text"]
+    assert all(entry["uri"].isascii() and " " not in entry["uri"] for entry in resources)
+    for entry in resources:
+        assert f"# {entry['name']}\n" in _read(gateway, deployed, entry["uri"])["result"]["contents"][0]["text"]
 
 
 def test_a_name_that_is_no_uri_does_not_spoil_the_list(deploy: Deploy, gateway: Address) -> None:
     deployed = deploy({"docs/a.md": page("A", uri="kb://a"), "docs/b.md": page("B", uri="http://[oops")})
     [resources] = _pages(gateway, deployed)
-    assert [one["name"] for one in resources] == ["A"]
+    assert [entry["name"] for entry in resources] == ["A"]
 
 
 def test_a_page_comes_from_the_snapshot_of_the_first(deploy: Deploy, gateway: Address) -> None:
@@ -89,8 +89,8 @@ def test_a_page_comes_from_the_snapshot_of_the_first(deploy: Deploy, gateway: Ad
     first = next(pages)
     (deployed.baseline / "docs" / "000.md").unlink()
     deployed.index()
-    rest = [one for resources in pages for one in resources]
-    assert len({one["uri"] for one in [*first, *rest]}) == PAGE + 20
+    rest = [entry for resources in pages for entry in resources]
+    assert len({entry["uri"] for entry in [*first, *rest]}) == PAGE + 20
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_cursor_that_is_none_of_ours_is_refused(cursor: Any, sample: Corpus, g
 
 def test_the_template_covers_any_uri(sample: Corpus, gateway: Address) -> None:
     result = post(gateway, sample.deployed, request("resources/templates/list")).envelope["result"]
-    assert [one["uriTemplate"] for one in result["resourceTemplates"]] == ["{+uri}"]
+    assert [entry["uriTemplate"] for entry in result["resourceTemplates"]] == ["{+uri}"]
 
 
 def test_an_absent_document_is_an_error_that_names_what_may_be_meant(sample: Corpus, gateway: Address) -> None:
@@ -127,7 +127,7 @@ def test_the_documents_of_an_overlay_are_resources_of_its_address(sample: Corpus
     def uris(path: str) -> set[str]:
         frame = json.dumps(request("resources/list")).encode()
         reply = exchange(gateway, sample.deployed, "POST", path, frame)
-        return {one["uri"] for one in reply.envelope["result"]["resources"]}
+        return {entry["uri"] for entry in reply.envelope["result"]["resources"]}
 
     assert uris("/mcp") < uris(f"/mcp?knowledge_base_url={sample.overlay}")
 

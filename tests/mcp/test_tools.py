@@ -92,36 +92,36 @@ def test_input_schemas_hold_nothing_that_clients_refuse(tool: Frame) -> None:
     assert schema["type"] == "object"
     assert set(schema) <= {"type", "properties", "required", "additionalProperties"}
     assert set(schema.get("required", ())) <= set(schema["properties"])
-    for name, one in _parameters(schema):
+    for name, entry in _parameters(schema):
         assert re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
-        assert set(one) <= _WORDS | _OF_OBJECTS, name
-        assert one["type"] in _TYPES, name
-        assert one["type"] != "array" or one["items"]["type"] in _TYPES - {"array", "object"}, name
-        assert "default" not in one or one["default"] is not None, name
-        for values in (one, one.get("items", {})):
+        assert set(entry) <= _WORDS | _OF_OBJECTS, name
+        assert entry["type"] in _TYPES, name
+        assert entry["type"] != "array" or entry["items"]["type"] in _TYPES - {"array", "object"}, name
+        assert "default" not in entry or entry["default"] is not None, name
+        for values in (entry, entry.get("items", {})):
             assert all(isinstance(value, str) for value in values.get("enum", ())), name
 
 
 def _parameters(schema: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every parameter, those inside of others too."""
-    for name, one in schema.get("properties", {}).items():
-        yield name, one
-        yield from _parameters(one)
+    for name, entry in schema.get("properties", {}).items():
+        yield name, entry
+        yield from _parameters(entry)
 
 
 @pytest.mark.parametrize("tool", LISTED, ids=_named)
 def test_schemas_are_valid_and_without_references(tool: Frame) -> None:
     for schema in (tool["inputSchema"], tool["outputSchema"]):
         Draft202012Validator.check_schema(schema)
-        assert not any(word in one for one in _schemas(schema) for word in ("$ref", "$defs", "anyOf", "oneOf"))
+        assert not any(word in entry for entry in _schemas(schema) for word in ("$ref", "$defs", "anyOf", "oneOf"))
 
 
 @pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
 def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
     told = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema["properties"]
-    for parameter, one in request_schema(ACTIONS[name].request)["properties"].items():
+    for parameter, entry in request_schema(ACTIONS[name].request)["properties"].items():
         for word in ("type", "default", "enum", "items", "minimum"):
-            assert one.get(word) == told[parameter].get(word) or word == "minimum", (parameter, word)
+            assert entry.get(word) == told[parameter].get(word) or word == "minimum", (parameter, word)
 
 
 @pytest.mark.parametrize("name", [n for n, action in ACTIONS.items() if issubclass(action.request, ListRequest)])
@@ -133,7 +133,7 @@ def test_a_tool_of_lists_tells_its_caps(name: str) -> None:
 
 def test_every_parameter_is_described_in_some_tool() -> None:
     described = {
-        name for tool in LISTED for name, one in tool["inputSchema"]["properties"].items() if one.get("description")
+        name for tool in LISTED for name, entry in tool["inputSchema"]["properties"].items() if entry.get("description")
     }
     actions = [action for action in ACTIONS.values() if action.is_tool]
     assert {name for action in actions for name in request_schema(action.request)["properties"]} <= described
@@ -141,7 +141,7 @@ def test_every_parameter_is_described_in_some_tool() -> None:
 
 def test_all_tools_are_marked_read_only_and_idempotent_but_knowledge() -> None:
     hints = {_named(tool): tool["annotations"] for tool in LISTED if tool["name"] != "knowledge"}
-    assert all(one == {"readOnlyHint": True, "idempotentHint": True} for one in hints.values())
+    assert all(entry == {"readOnlyHint": True, "idempotentHint": True} for entry in hints.values())
     assert TOOLS["knowledge"].listed()["annotations"]["readOnlyHint"] is False
 
 
@@ -197,7 +197,7 @@ def test_a_tool_answers_what_http_answers_byte_for_byte(
             assert "structuredContent" not in result
         else:
             assert wrapper == result["structuredContent"]
-            listed = next(one for one in LISTED if one["name"] == tool)
+            listed = next(entry for entry in LISTED if entry["name"] == tool)
             Draft202012Validator(listed["outputSchema"]).validate(result["structuredContent"])
 
 

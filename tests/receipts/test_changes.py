@@ -40,7 +40,7 @@ def records(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
         for position, name in enumerate(sorted(ids), start=1)
     ]
     snapshot = {"schema": "lamina.visibility-snapshot/1", "documents": documents}
-    chosen = draw(st.lists(st.sampled_from(documents), max_size=4, unique_by=lambda one: one["id"]))
+    chosen = draw(st.lists(st.sampled_from(documents), max_size=4, unique_by=lambda entry: entry["id"]))
     results = [
         {
             "rank": rank,
@@ -61,7 +61,7 @@ def records(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
             digest=hashlib.sha256(content).hexdigest(), count=len(documents), location="receipts/visible/x.json"
         ),
         results,
-        digest_of_visible=lambda name: next((str(one["digest"]) for one in documents if one["id"] == name), None),
+        digest_of_visible=lambda name: next((str(entry["digest"]) for entry in documents if entry["id"] == name), None),
         created_at="2026-03-04T05:06:07.089Z",
     )
     return snapshot, receipt
@@ -150,10 +150,10 @@ def _same_value(first: bytes, second: bytes) -> bool:
 @settings(max_examples=60, deadline=None)
 @given(records(), records())
 def test_a_receipt_never_joins_with_the_snapshot_of_another(
-    one: tuple[dict[str, Any], dict[str, Any]], other: tuple[dict[str, Any], dict[str, Any]]
+    entry: tuple[dict[str, Any], dict[str, Any]], other: tuple[dict[str, Any], dict[str, Any]]
 ) -> None:
-    assume(one[0] != other[0])
-    verification = verify(canonical(one[1]), snapshot=canonical(other[0]))
+    assume(entry[0] != other[0])
+    verification = verify(canonical(entry[1]), snapshot=canonical(other[0]))
     assert next(c.outcome for c in verification.checks if c.claim == Claim.SNAPSHOT) == Outcome.FAILED
 
 

@@ -46,7 +46,7 @@ SNAPSHOT = visible("camp", "kettle", "teapot")
 
 def result(rank: int, name: str, **changes: Any) -> dict[str, Any]:
     """A result for one of the visible documents."""
-    seen = next(one for one in SNAPSHOT["documents"] if one["path"] == f"{name}.md")
+    seen = next(entry for entry in SNAPSHOT["documents"] if entry["path"] == f"{name}.md")
     return {
         "rank": rank,
         **{field: seen[field] for field in ("id", "origin", "path", "digest")},
@@ -60,7 +60,7 @@ def result(rank: int, name: str, **changes: Any) -> dict[str, Any]:
 
 def receipt(*results: dict[str, Any], snapshot: dict[str, Any] = SNAPSHOT, **changes: Any) -> dict[str, Any]:
     """A retrieval receipt minted over a snapshot."""
-    by_id = {one["id"]: one["digest"] for one in snapshot["documents"]}
+    by_id = {entry["id"]: entry["digest"] for entry in snapshot["documents"]}
     content = canonical(snapshot)
     arguments: dict[str, Any] = {
         "run": RunIdentity(run_id="r1", actor_id="a1"),
@@ -105,7 +105,9 @@ def test_what_json_cannot_carry_has_no_canonical_form(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"{", b'{"a":1,"a":1}', b'{"a":NaN}', b'"\xff"', b"[" * 100_000], ids=lambda one: repr(one[:12])
+    "content",
+    [b"", b"{", b'{"a":1,"a":1}', b'{"a":NaN}', b'"\xff"', b"[" * 100_000],
+    ids=lambda entry: repr(entry[:12]),
 )
 def test_what_is_no_json_is_refused(content: bytes) -> None:
     with pytest.raises(Refused):
@@ -119,7 +121,7 @@ def test_a_receipt_records_the_run_the_question_the_retriever_and_every_result()
     assert (minted["run_id"], minted["actor_id"], minted["question"]) == ("r1", "a1", "kettle?")
     assert "profile_id" not in minted
     assert minted["retriever"] == {"id": "lamina-bm25", "version": "1.2", "config_digest": "c" * 64}
-    assert [one["rank"] for one in minted["results"]] == [1, 2]
+    assert [entry["rank"] for entry in minted["results"]] == [1, 2]
     assert minted["created_at"] == AT
 
 
@@ -201,19 +203,19 @@ def _with(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda one: one["results"].pop(), "receipt_digest"),
-        (lambda one: one["results"].append(result(3, "camp")), "receipt_digest"),
-        (lambda one: one["results"].reverse(), "rank"),
-        (lambda one: one["results"][0].update(score=3.26), "receipt_digest"),
-        (lambda one: one["results"][0].update(score="3.25"), "score"),
-        (lambda one: one.update(question="Kettle?"), "receipt_digest"),
-        (lambda one: one.update(execution_id="e"), "receipt_digest"),
-        (lambda one: one.pop("actor_id"), "receipt_digest"),
-        (lambda one: one.update(note="trust me"), "note"),
-        (lambda one: one["visibility_snapshot"].update(count=2), "receipt_digest"),
-        (lambda one: one["visibility_snapshot"].update(count=1), "more results"),
-        (lambda one: one.update(receipt_digest="0" * 64), "receipt_digest"),
-        (lambda one: one.update(schema="lamina.retrieval-receipt/2"), "schema"),
+        (lambda entry: entry["results"].pop(), "receipt_digest"),
+        (lambda entry: entry["results"].append(result(3, "camp")), "receipt_digest"),
+        (lambda entry: entry["results"].reverse(), "rank"),
+        (lambda entry: entry["results"][0].update(score=3.26), "receipt_digest"),
+        (lambda entry: entry["results"][0].update(score="3.25"), "score"),
+        (lambda entry: entry.update(question="Kettle?"), "receipt_digest"),
+        (lambda entry: entry.update(execution_id="e"), "receipt_digest"),
+        (lambda entry: entry.pop("actor_id"), "receipt_digest"),
+        (lambda entry: entry.update(note="trust me"), "note"),
+        (lambda entry: entry["visibility_snapshot"].update(count=2), "receipt_digest"),
+        (lambda entry: entry["visibility_snapshot"].update(count=1), "more results"),
+        (lambda entry: entry.update(receipt_digest="0" * 64), "receipt_digest"),
+        (lambda entry: entry.update(schema="lamina.retrieval-receipt/2"), "schema"),
     ],
 )
 def test_a_changed_receipt_fails_with_the_reason(change: Callable[[dict[str, Any]], object], told: str) -> None:

@@ -15,11 +15,11 @@ REVISION = Revision("0" * 12, "1" * 12)
 
 
 @given(names, names)
-def test_two_names_never_share_a_key(one: str, other: str) -> None:
-    assert (index_name(one) == index_name(other)) == (one == other)
-    if one != other:
+def test_two_names_never_share_a_key(entry: str, other: str) -> None:
+    assert (index_name(entry) == index_name(other)) == (entry == other)
+    if entry != other:
         key = snapshot_key(index_name(other), REVISION, "2" * 12)
-        assert not key.startswith(snapshot_prefix(index_name(one), REVISION))
+        assert not key.startswith(snapshot_prefix(index_name(entry), REVISION))
 
 
 def test_owners_and_repositories_with_hyphens_are_told_apart() -> None:

@@ -151,5 +151,5 @@ def test_names_tell_nothing_without_the_key() -> None:
         ("no address", "no address", True),
     ],
 )
-def test_an_ipv6_network_is_one_caller(one: str, other: str, same: bool) -> None:
-    assert (caller_id(KEY, None, one, NOON) == caller_id(KEY, None, other, NOON)) is same
+def test_an_ipv6_network_is_one_caller(entry: str, other: str, same: bool) -> None:
+    assert (caller_id(KEY, None, entry, NOON) == caller_id(KEY, None, other, NOON)) is same

@@ -125,7 +125,7 @@ def test_one_more_than_the_limit_at_once_lets_through_the_limit(limited: Limited
     assert refused.envelope["error_code"] == "RATE_LIMITED"
     assert refused.headers["retry-after"] == str(refused.envelope["retry_after_seconds"]) == "50"
     assert refused.headers["cache-control"] == "no-store"
-    assert [one["error_code"] for one in records(limited)].count("RATE_LIMITED") == 1
+    assert [entry["error_code"] for entry in records(limited)].count("RATE_LIMITED") == 1
 
 
 def test_search_catalog_and_answers_without_a_body_go_on(limited: Limited, answering: tuple[str, int]) -> None:

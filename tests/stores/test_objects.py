@@ -238,8 +238,8 @@ def test_readers_see_the_old_or_the_new_and_never_a_part(tmp_path: Path) -> None
     with ThreadPoolExecutor(2) as threads:
         writing = [threads.submit(write, n) for n in range(30)]
         seen = [content(store, "key") for _ in range(200)]
-        for one in writing:
-            one.result()
+        for entry in writing:
+            entry.result()
     assert set(seen) <= bodies
 
 

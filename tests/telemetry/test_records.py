@@ -169,8 +169,8 @@ def test_a_label_is_short_and_plain_whatever_a_caller_sends(query: str, header: 
 @given(st.lists(st.floats(0.002, 1e6), min_size=1, max_size=200), st.sampled_from([0.5, 0.95, 0.99]))
 def test_a_quantile_is_within_its_error(durations: list[float], share: float) -> None:
     histogram = LatencyHistogram()
-    for one in durations:
-        histogram.add(one)
+    for item in durations:
+        histogram.add(item)
     true = sorted(durations)[max(0, math.ceil(share * len(durations)) - 1)]
     told = histogram.quantile(share)
     assert told is not None
@@ -195,7 +195,7 @@ def test_a_heavy_key_is_kept_and_its_weight_lies_in_its_range(stream: list[tuple
 @given(st.integers(0, 1_000), st.integers(0, 120), st.randoms(use_true_random=False))
 def test_a_report_does_not_depend_on_the_order_of_records(seed: int, number: int, rng: Any) -> None:
     span, now = Span(Period.DAY, date(2026, 11, 25)), datetime(2026, 11, 26, tzinfo=UTC)
-    lines = [one.line().encode() for one in records(span.first, number, seed)]
+    lines = [item.line().encode() for item in records(span.first, number, seed)]
     shuffled = rng.sample(lines, len(lines))
     reports = []
     for order in (lines, shuffled):

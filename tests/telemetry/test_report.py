@@ -39,7 +39,7 @@ class Given:
 
 
 def report_of(*records: Record | bytes, hidden: Sequence[str] = ()) -> Report:
-    lines = tuple(one if isinstance(one, bytes) else one.line().encode() + b"\n" for one in records)
+    lines = tuple(entry if isinstance(entry, bytes) else entry.line().encode() + b"\n" for entry in records)
     return Reporter(Given(lines), hidden).report(Span(Period.DAY, MONDAY), NOW)  # type: ignore[arg-type]
 
 
@@ -53,7 +53,9 @@ def test_calls_are_counted_by_action_and_in_all() -> None:
         record(action="get", status="ERROR", error_code="RATE_LIMITED", tokens_legacy_equivalent=None),
         record(action="get", cold_start=True),
     )
-    assert [(one.action, one.calls, one.errors, one.rate_limited, one.cold_starts) for one in report.actions] == [
+    assert [
+        (entry.action, entry.calls, entry.errors, entry.rate_limited, entry.cold_starts) for entry in report.actions
+    ] == [
         ("get", 2, 1, 1, 1),
         ("search", 1, 0, 0, 0),
     ]
@@ -117,14 +119,14 @@ def test_records_of_other_days_are_not_counted() -> None:
 def test_a_damaged_line_is_skipped_whole_and_counted_as_skipped(damaged: bytes) -> None:
     report = report_of(record(), damaged)
     assert (report.records, report.totals.calls, report.lines_skipped) == (1, 1, 1)
-    assert sum(one.calls for one in report.timeline) == 1
+    assert sum(entry.calls for entry in report.timeline) == 1
 
 
 def test_names_that_never_end_do_not_fill_the_memory() -> None:
     report = report_of(*(record(action=f"a{n}", parameters=(f"p{n}",), error_code=f"E{n}") for n in range(500)))
     assert report.totals.calls == 500
     assert len(report.actions) <= 65
-    assert sum(one.calls for one in report.actions) == 500
+    assert sum(entry.calls for entry in report.actions) == 500
 
 
 def test_the_heaviest_keys_are_found_among_more_than_there_is_room_for() -> None:
@@ -147,7 +149,7 @@ def test_a_period_is_compared_with_the_one_before(tmp_path: Path) -> None:
     write_records(tmp_path, date(2026, 11, 22), 40, seed=1)
     write_records(tmp_path, MONDAY, 60, seed=2)
     report = Reporter(FolderLines(tmp_path)).report(Span(Period.DAY, MONDAY), NOW)
-    calls = next(one for one in report.changes if (one.action, one.measure) == ("all", "calls"))
+    calls = next(entry for entry in report.changes if (entry.action, entry.measure) == ("all", "calls"))
     assert (report.compared_with, calls.before, calls.now, calls.change) == ("2026-11-22", 40, 60, 0.5)
 
 
@@ -168,7 +170,7 @@ def test_objects_of_the_delivery_stream_are_read_once_around_midnight_too(tmp_pa
     reporter = Reporter(StoreLines(store))
     day = reporter.report(Span(Period.DAY, MONDAY), NOW)
     week = reporter.report(Span(Period.WEEK, MONDAY), NOW)
-    assert {one.consumer.name for one in day.consumers} == {"late", "first", "unknown"}
+    assert {entry.consumer.name for entry in day.consumers} == {"late", "first", "unknown"}
     assert (day.records, week.records) == (3, 4)
 
 
@@ -281,7 +283,7 @@ def test_the_schedule_leaves_a_record_of_what_it_did_and_of_what_it_could_not_do
         for path in (tmp_path / "data" / "telemetry").rglob("*.jsonl")
         for line in path.read_text("utf-8").splitlines()
     ]
-    assert [(one["action"], one["status"], one["error_code"]) for one in lines] == [
+    assert [(entry["action"], entry["status"], entry["error_code"]) for entry in lines] == [
         ("telemetry_report", "FOUND", None),
         ("telemetry_report", "ERROR", "INTERNAL_ERROR"),
         ("telemetry_report", "ERROR", "INTERNAL_ERROR"),

@@ -33,9 +33,9 @@ def _actions(report: Report) -> list[Row]:
 
 def _consumers(report: Report) -> list[Row]:
     return [
-        {**part, "name": one["consumer"]["name"], "action": action}
-        for one in report.fields()["consumers"]
-        for part, action in ((one["consumer"], "all"), *((part, part["name"]) for part in one["actions"]))
+        {**part, "name": entry["consumer"]["name"], "action": action}
+        for entry in report.fields()["consumers"]
+        for part, action in ((entry["consumer"], "all"), *((part, part["name"]) for part in entry["actions"]))
     ]
 
 
@@ -105,7 +105,7 @@ def test_what_changed_is_what_the_two_periods_say(root: Path, report: Report) ->
     days = Reporter(FolderLines(root))
     now = datetime(2026, 11, 30, tzinfo=UTC)
     today, before = (days.report(Span(Period.DAY, date(2026, 11, day)), now) for day in (28, 27))
-    changed = {(one.action, one.measure): one for one in today.changes}
+    changed = {(entry.action, entry.measure): entry for entry in today.changes}
     assert today.compared_with == "2026-11-27"
     assert changed["all", "calls"].before == before.totals.calls
     assert changed["all", "calls"].now == today.totals.calls

@@ -107,11 +107,11 @@ Headers = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class WorkspaceSeal:
+class WorkspaceCommit:
     """What a knowledge workspace stands at.
 
     `workspace` is its GUID, `head` a digest that chains every accepted change, `manifest` the digest of its
-    sealed sources. `publishing` is the path of an accepted note that may not be among the files yet.
+    committed sources. `publishing` is the path of an accepted note that may not be among the files yet.
     """
 
     workspace: str
@@ -167,7 +167,7 @@ class AuditEntry:
     detail: str
 
 
-class Commit(StrEnum):
+class CommitOutcome(StrEnum):
     """What became of a conditional commit; only `done` has changed anything."""
 
     DONE = "done"
@@ -180,13 +180,13 @@ class TooManyWaiting(Exception):  # noqa: N818
 
 
 class KnowledgeLedger(Protocol):
-    """Seal, queue and audit trail of one workspace. Every method raises StoreUnavailable, and is atomic by itself."""
+    """Commit, queue and audit trail of one workspace. Every method raises StoreUnavailable, and is atomic by itself."""
 
-    def seal(self) -> WorkspaceSeal | None:
-        """The current seal, None before the workspace is initialised."""
+    def latest_commit(self) -> WorkspaceCommit | None:
+        """The current commit, None before the workspace is initialised."""
 
-    def replace_seal(self, seal: WorkspaceSeal, *, over: str | None) -> bool:
-        """Writes the seal if the head still is `over` (None: there is no seal yet), and says whether it did."""
+    def replace_head(self, commit: WorkspaceCommit, *, over: str | None) -> bool:
+        """Writes the commit if the head still is `over` (None: there is no commit yet), and says whether it did."""
 
     def published(self, head: str) -> None:
         """Notes that nothing is left to publish of `head`; nothing happens where the head has moved."""
@@ -206,10 +206,12 @@ class KnowledgeLedger(Protocol):
     def audit(self) -> Iterator[AuditEntry]:
         """Every entry by pending id, in the order of appending within one."""
 
-    def commit(self, decided: Proposal, *, seal: WorkspaceSeal | None = None, over: str | None = None) -> Commit:
+    def commit(
+        self, decided: Proposal, *, commit: WorkspaceCommit | None = None, over: str | None = None
+    ) -> CommitOutcome:
         """Writes a decided row over the same row still pending, with its payload unchanged.
 
-        With `seal`, also replaces the seal whose head is `over`; both or nothing.
+        With `commit`, also replaces the commit whose head is `over`; both or nothing.
         """
 
 

@@ -68,7 +68,7 @@ def _health(request: HttpRequest, runtime: Runtime) -> HttpResponse:
         "revision": str(served.scopes.snapshot.revision),
         "stale": served.stale,
         "tool_prefix": runtime.settings.tool_prefix,
-        "knowledge_bases": [one.name for one in runtime.allow.named if not one.private],
+        "knowledge_bases": [base.name for base in runtime.allow.named if not base.private],
     }
     return HttpResponse(200, compact(health))
 

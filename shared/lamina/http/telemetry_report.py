@@ -104,7 +104,7 @@ class Reports:
 
 def reports_of(runtime: Runtime, *, with_private: bool = False) -> Reports:
     """The reports of a deployment, without private knowledge bases unless `with_private`."""
-    hidden = frozenset(one.name for one in runtime.allow.named if one.private)
+    hidden = frozenset(base.name for base in runtime.allow.named if base.private)
     reporter = Reporter(_lines(runtime.settings), hidden, with_private)
     return Reports(runtime.store, reporter, runtime.wall_clock, on_demand=runtime.settings.data is not None)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from lamina.contract.tokens import TOKENIZER_NAMES
 from lamina.knowledge import protocol
-from lamina.knowledge.workspace import Standing, WorkspaceFiles
+from lamina.knowledge.workspace import WorkspaceFiles, WorkspaceState
 
 _DOES_NOT_PROVE = (
     "A seal or receipt names bytes. It does not prove who wrote them, that they are true, or what was there before "
@@ -20,10 +20,10 @@ _DOES_NOT_PROVE = (
 
 
 def describe(
-    root: str, standing: Standing | None, files: WorkspaceFiles | None, build: str, *, is_operator: bool
+    root: str, state: WorkspaceState | None, files: WorkspaceFiles | None, build: str, *, is_operator: bool
 ) -> dict[str, Any]:
     """The descriptor; `files` None leaves the policy's digest out, where the sources cannot be read."""
-    seal = None if standing is None else standing.seal
+    commit = None if state is None else state.commit
     return {
         "protocol": {
             "request": protocol.REQUEST_SCHEMA,
@@ -34,10 +34,10 @@ def describe(
         "platform": {"os": platform.system().lower(), "architecture": platform.machine().lower()},
         "workspace": {
             "root": root,
-            "knowledge_workspace": None if seal is None else seal.workspace,
-            "initialised": seal is not None,
-            "head": None if seal is None else seal.head,
-            "source_manifest_sha256": None if seal is None else seal.manifest,
+            "knowledge_workspace": None if commit is None else commit.workspace,
+            "initialised": commit is not None,
+            "head": None if commit is None else commit.head,
+            "source_manifest_sha256": None if commit is None else commit.manifest,
             "policy_sha256": None if files is None else files.policy,
         },
         "authority": {

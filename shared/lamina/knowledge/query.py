@@ -17,8 +17,8 @@ from lamina.index.build import Edition, build
 from lamina.index.parsed import ParseCache
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
+from lamina.knowledge.citation import cut
 from lamina.knowledge.note import NOTES
-from lamina.knowledge.passage import cut
 from lamina.knowledge.protocol import Budget, FactName, Query, Response, encoded
 from lamina.knowledge.workspace import Digests, WorkspaceFiles
 from lamina.ranking.highlight import HighlightTerms
@@ -37,7 +37,7 @@ _LINE_END: Final = 1
 
 @dataclass(frozen=True)
 class WorkspaceIndex:
-    """The sealed files of a workspace, ready to be asked. `facts` has an entry a document."""
+    """The committed files of a workspace, ready to be asked. `facts` has an entry a document."""
 
     snapshot: Snapshot
     facts: tuple[FactName, ...]
@@ -108,7 +108,7 @@ def query(
     A candidate that does not fit is passed over and counted, and the next is tried. The counts of `omitted`
     add up to `additional_candidates`.
     """
-    documents, needles = _candidates(index, operation, facts)
+    documents, highlights = _candidates(index, operation, facts)
     asked = documents[: operation.limit]
     omitted = _Omitted(limit=len(documents) - len(asked))
     room = budget.max_output_bytes - _size_without_passages(basis, len(documents)) - _LINE_END
@@ -119,7 +119,7 @@ def query(
         if is_late():
             omitted.time = len(asked) - number
             break
-        passage = _passage(index, files, document, needles, most_bytes)
+        passage = _passage(index, files, document, highlights, most_bytes)
         size = len(encoded(passage).encode()) + 1
         if size > room:
             omitted.bytes += 1
@@ -154,11 +154,11 @@ def _selected(index: WorkspaceIndex, kind: str | None, facts: Sequence[FactName]
 
 
 def _passage(
-    index: WorkspaceIndex, files: WorkspaceFiles, document: int, needles: HighlightTerms, most_bytes: int
+    index: WorkspaceIndex, files: WorkspaceFiles, document: int, highlights: HighlightTerms, most_bytes: int
 ) -> dict[str, Any]:
     path = index.snapshot.paths[document]
     content = files.contents[path]
-    shown = cut(content, content.decode(), needles, most_bytes)
+    shown = cut(content, content.decode(), highlights, most_bytes)
     fact = index.facts[document]
     return {
         "fact": {"type": fact.type, "id": fact.id},

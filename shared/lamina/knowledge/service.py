@@ -16,9 +16,9 @@ from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import ProposalStatus, SourceUnavailable, StoreUnavailable
 from lamina.knowledge import proposals
 from lamina.knowledge.descriptor import describe
-from lamina.knowledge.display import CitedSource, cited_sources
-from lamina.knowledge.kept import KeptIndex
+from lamina.knowledge.index_cache import KeptIndex
 from lamina.knowledge.note import note_path
+from lamina.knowledge.preview import CitedSource, cited_sources
 from lamina.knowledge.proposals import Reviewed, reviewed
 from lamina.knowledge.protocol import (
     LOCAL_OWNER,
@@ -39,7 +39,7 @@ from lamina.knowledge.protocol import (
     review_digest_of,
 )
 from lamina.knowledge.query import Basis, WorkspaceIndex, index_of, query
-from lamina.knowledge.workspace import Digests, Standing, Workspace, WorkspaceFiles, manifest_bytes
+from lamina.knowledge.workspace import Digests, Workspace, WorkspaceFiles, WorkspaceState, manifest_bytes
 
 logger = logging.getLogger(__name__)
 
@@ -114,21 +114,21 @@ class KnowledgeService:
         return self._within(Response(result), request)
 
     def prepare(self) -> None:
-        """Builds and keeps the index of what is sealed, so that no query's time goes into it."""
-        standing, files = self.workspace.standing(), self.workspace.files()
-        if standing is not None and not files.differing(standing.manifest):
-            self._indexed(files, standing.manifest, _basis(standing, files))
+        """Builds and keeps the index of what is committed, so that no query's time goes into it."""
+        state, files = self.workspace.state(), self.workspace.files()
+        if state is not None and not files.differing(state.manifest):
+            self._indexed(files, state.manifest, _basis(state, files))
 
     def examine(self, number: int) -> Examined:
         """A proposal beside its sources. Raises Refusal baseline_required, invalid_pending_id."""
-        standing = self.workspace.standing()
-        if standing is None:
+        state = self.workspace.state()
+        if state is None:
             raise Refusal(ErrorCode.BASELINE_REQUIRED)
-        one = self._row(number, KnowledgeCaller(Authority.OPERATOR))
+        entry = self._row(number, KnowledgeCaller(Authority.OPERATOR))
         files = self.workspace.files()
-        blocked = proposals.obstacle(standing, files, one) if one.row.status is ProposalStatus.PENDING else None
-        path = one.row.path or note_path(one.payload["capture"]["title"], one.review_sha256)
-        return Examined(one, cited_sources(one, files), blocked, path)
+        blocked = proposals.obstacle(state, files, entry) if entry.row.status is ProposalStatus.PENDING else None
+        path = entry.row.path or note_path(entry.payload["capture"]["title"], entry.review_sha256)
+        return Examined(entry, cited_sources(entry, files), blocked, path)
 
     def _answer(self, request: Request, caller: KnowledgeCaller, started: float) -> dict[str, Any]:
         operation = request.operation
@@ -138,30 +138,30 @@ class KnowledgeService:
             raise Refusal(ErrorCode.LOCAL_OPERATOR_ACCEPTANCE_REQUIRED)
         if isinstance(operation, Reject) and not is_operator:
             raise Refusal(ErrorCode.LOCAL_OPERATOR_REJECTION_REQUIRED)
-        standing = self.workspace.standing()
+        state = self.workspace.state()
         if isinstance(operation, Describe):
-            _check_guid(request, standing, required=False)
-            return self._describe(standing, caller)
+            _check_guid(request, state, required=False)
+            return self._describe(state, caller)
         if isinstance(operation, Query):
-            _check_guid(request, standing, required=True)
-            return self._query(request, operation, standing, caller, started)
-        if standing is None:
+            _check_guid(request, state, required=True)
+            return self._query(request, operation, state, caller, started)
+        if state is None:
             raise Refusal(ErrorCode.BASELINE_REQUIRED)
-        _check_guid(request, standing, required=True)
+        _check_guid(request, state, required=True)
         if isinstance(operation, Propose):
-            return self._propose(operation, standing, caller)
-        one = self._row(operation.pending_id, caller)
+            return self._propose(operation, state, caller)
+        entry = self._row(operation.pending_id, caller)
         if isinstance(operation, Review):
             return {
-                "pending_id": one.row.id,
-                "status": str(one.row.status),
-                **one.payload,
-                "review_sha256": one.review_sha256,
+                "pending_id": entry.row.id,
+                "status": str(entry.row.status),
+                **entry.payload,
+                "review_sha256": entry.review_sha256,
             }
         digest = review_digest_of(operation.review_sha256)
         if isinstance(operation, Accept):
-            return self._accept(one, digest, standing, caller)
-        return self._reject(one, digest, caller)
+            return self._accept(entry, digest, state, caller)
+        return self._reject(entry, digest, caller)
 
     def _check_scope(self, request: Request) -> None:
         """Everything that can be told without asking the workspace."""
@@ -173,20 +173,20 @@ class KnowledgeService:
         if request.budget is not None:
             request.budget.check()
 
-    def _describe(self, standing: Standing | None, caller: KnowledgeCaller) -> dict[str, Any]:
+    def _describe(self, state: WorkspaceState | None, caller: KnowledgeCaller) -> dict[str, Any]:
         files: WorkspaceFiles | None = None
         # Reading every source is more than a caller without a key may ask for.
         if not caller.describe_only:
             with suppress(SourceUnavailable):
                 files = self.workspace.files()
         is_operator = caller.authority is Authority.OPERATOR
-        return describe(self.workspace.root, standing, files, self.build, is_operator=is_operator)
+        return describe(self.workspace.root, state, files, self.build, is_operator=is_operator)
 
     def _query(
         self,
         request: Request,
         operation: Query,
-        standing: Standing | None,
+        state: WorkspaceState | None,
         caller: KnowledgeCaller,
         started: float,
     ) -> dict[str, Any]:
@@ -194,10 +194,10 @@ class KnowledgeService:
         if scope is None or budget is None:
             raise Refusal(ErrorCode.INVALID_INPUT)
         files = self.workspace.files()
-        manifest = files.digests if standing is None else standing.manifest
+        manifest = files.digests if state is None else state.manifest
         if files.differing(manifest):
             raise Refusal(ErrorCode.SOURCE_DRIFT)
-        basis = _basis(standing, files)
+        basis = _basis(state, files)
         result = query(
             self._indexed(files, manifest, basis),
             files,
@@ -207,7 +207,7 @@ class KnowledgeService:
             budget,
             lambda: (self.clock() - started) * 1000 >= budget.max_latency_ms,
         )
-        if standing is not None and self.workspace.files().differing(manifest):
+        if state is not None and self.workspace.files().differing(manifest):
             raise Refusal(ErrorCode.SOURCE_DRIFT)
         if result["passages"]:
             caller.spend(len(result["passages"]))
@@ -230,8 +230,8 @@ class KnowledgeService:
                 self._index = (key, index)
             return self._index[1]
 
-    def _propose(self, operation: Propose, standing: Standing, caller: KnowledgeCaller) -> dict[str, Any]:
-        if operation.context.knowledge_workspace != standing.seal.workspace:
+    def _propose(self, operation: Propose, state: WorkspaceState, caller: KnowledgeCaller) -> dict[str, Any]:
+        if operation.context.knowledge_workspace != state.commit.workspace:
             raise Refusal(ErrorCode.WRONG_WORKSPACE)
         row, created = proposals.propose(self.workspace, operation, caller.owner, self.most_waiting)
         return {"pending_id": row.id, "status": str(row.status), "retried": not created}
@@ -242,26 +242,26 @@ class KnowledgeService:
             raise Refusal(ErrorCode.INVALID_PENDING_ID)
         return reviewed(row)
 
-    def _accept(self, one: Reviewed, digest: str, standing: Standing, caller: KnowledgeCaller) -> dict[str, Any]:
-        if one.row.status is ProposalStatus.REJECTED:
+    def _accept(self, entry: Reviewed, digest: str, state: WorkspaceState, caller: KnowledgeCaller) -> dict[str, Any]:
+        if entry.row.status is ProposalStatus.REJECTED:
             raise Refusal(ErrorCode.INVALID_INPUT)
-        retried = one.row.status is ProposalStatus.ACCEPTED
-        row = one.row
+        retried = entry.row.status is ProposalStatus.ACCEPTED
+        row = entry.row
         if retried:
-            proposals.check_review(one, digest)
+            proposals.check_review(entry, digest)
         else:
-            row = proposals.accept(self.workspace, standing, one, digest, caller.name)
-        return {**_decided(one, "accepted", retried), "path": row.path, "head": row.head}
+            row = proposals.accept(self.workspace, state, entry, digest, caller.name)
+        return {**_decided(entry, "accepted", retried), "path": row.path, "head": row.head}
 
-    def _reject(self, one: Reviewed, digest: str, caller: KnowledgeCaller) -> dict[str, Any]:
-        if one.row.status is ProposalStatus.ACCEPTED:
+    def _reject(self, entry: Reviewed, digest: str, caller: KnowledgeCaller) -> dict[str, Any]:
+        if entry.row.status is ProposalStatus.ACCEPTED:
             raise Refusal(ErrorCode.INVALID_INPUT)
-        retried = one.row.status is ProposalStatus.REJECTED
+        retried = entry.row.status is ProposalStatus.REJECTED
         if retried:
-            proposals.check_review(one, digest)
+            proposals.check_review(entry, digest)
         else:
-            proposals.reject(self.workspace, one, digest, caller.name)
-        return _decided(one, "rejected", retried)
+            proposals.reject(self.workspace, entry, digest, caller.name)
+        return _decided(entry, "rejected", retried)
 
     def _within(self, response: Response, request: Request) -> Response:
         """The response, unless it is a read whose encoding is over the budget; an error always fits."""
@@ -271,26 +271,26 @@ class KnowledgeService:
         return Response(code=ErrorCode.BUDGET_EXCEEDED)
 
 
-def _check_guid(request: Request, standing: Standing | None, *, required: bool) -> None:
+def _check_guid(request: Request, state: WorkspaceState | None, *, required: bool) -> None:
     """`null` names a workspace that has no GUID, and in a describe any workspace."""
     if request.scope is None:
         return
-    actual = None if standing is None else standing.seal.workspace
+    actual = None if state is None else state.commit.workspace
     given = request.scope.knowledge_workspace
     if given != actual and (required or given is not None):
         raise Refusal(ErrorCode.WRONG_WORKSPACE)
 
 
-def _basis(standing: Standing | None, files: WorkspaceFiles) -> Basis:
-    if standing is None:
+def _basis(state: WorkspaceState | None, files: WorkspaceFiles) -> Basis:
+    if state is None:
         return Basis(None, sha256_hex(manifest_bytes(files.digests)), files.policy, partial=True)
-    return Basis(standing.seal.head, standing.seal.manifest, files.policy, partial=False)
+    return Basis(state.commit.head, state.commit.manifest, files.policy, partial=False)
 
 
-def _decided(one: Reviewed, status: str, retried: bool) -> dict[str, Any]:
+def _decided(entry: Reviewed, status: str, retried: bool) -> dict[str, Any]:
     return {
-        "pending_id": one.row.id,
+        "pending_id": entry.row.id,
         "status": status,
-        "review_sha256": one.review_sha256,
+        "review_sha256": entry.review_sha256,
         "retried": retried,
     }

@@ -1,4 +1,4 @@
-"""What a workspace is: its files as they stand, what of them is sealed, and the head that chains each change."""
+"""What a workspace is: its files as they stand, what of them is committed, and the head that chains each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lamina.contract.ports import (
     SourceTree,
     SourceUnavailable,
     StoreUnavailable,
-    WorkspaceSeal,
+    WorkspaceCommit,
 )
 from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_settings
 from lamina.knowledge.note import Note
@@ -53,19 +53,19 @@ class WorkspaceFiles:
     policy: str
 
     def differing(self, manifest: Digests) -> list[str]:
-        """The sealed paths whose file is gone or another."""
+        """The committed paths whose file is gone or another."""
         return [path for path, digest in manifest.items() if self.digests.get(path) != digest]
 
-    def unsealed(self, manifest: Digests) -> list[str]:
-        """The paths that are not sealed."""
+    def uncommitted(self, manifest: Digests) -> list[str]:
+        """The paths that are not committed."""
         return [path for path in self.digests if path not in manifest]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A seal with the manifest that it names: path → SHA-256."""
+class WorkspaceState:
+    """A commit with the manifest that it names: path → SHA-256."""
 
-    seal: WorkspaceSeal
+    commit: WorkspaceCommit
     manifest: Digests
 
 
@@ -103,34 +103,34 @@ class Workspace:
                     raise
         raise SourceUnavailable("the workspace changes all the time")
 
-    def standing(self) -> Standing | None:
-        """The current seal, after completing what an interrupted acceptance left to publish."""
-        seal = self.ledger.seal()
-        if seal is None:
+    def state(self) -> WorkspaceState | None:
+        """The current commit, after completing what an interrupted acceptance left to publish."""
+        commit = self.ledger.latest_commit()
+        if commit is None:
             return None
-        standing = Standing(seal, self._sealed(seal.manifest))
-        if seal.publishing is not None:
-            self.publish(standing)
-        return standing
+        state = WorkspaceState(commit, self._committed(commit.manifest))
+        if commit.publishing is not None:
+            self.publish(state)
+        return state
 
-    def publish(self, standing: Standing) -> None:
+    def publish(self, state: WorkspaceState) -> None:
         """Makes the newest accepted note a file of the workspace, if it is not yet."""
-        path = standing.seal.publishing
+        path = state.commit.publishing
         if path is None:
             return
-        digest = standing.manifest[path]
+        digest = state.manifest[path]
         stored = self.objects.get(f"{path}/{digest}")
         if stored is None or sha256_hex(stored.content) != digest:
             raise StoreUnavailable("an accepted note is missing from the object store")
         # It may have been published before the interruption; another file there is drift to the next reading.
         with suppress(AlreadyExists):
             self.notes.create(path, stored.content)
-        self.ledger.published(standing.seal.head)
+        self.ledger.published(state.commit.head)
 
     def keep_note(self, note: Note) -> None:
         """Keeps a note's bytes under its path and digest. Raises Refusal source_drift where its path is taken."""
-        standing = self.notes.get(note.path)
-        if standing is not None and standing.content != note.content:
+        state = self.notes.get(note.path)
+        if state is not None and state.content != note.content:
             raise Refusal(ErrorCode.SOURCE_DRIFT)
         self._keep(f"{note.path}/{note.sha256}", note.content)
 
@@ -141,42 +141,44 @@ class Workspace:
         self._keep(f"manifests/{digest}", content)
         return digest
 
-    def initialise(self, by: str) -> tuple[Standing, bool]:
-        """Gives the workspace its GUID and seals its files; the second value says whether that was to be done."""
-        known = self.standing()
+    def initialise(self, by: str) -> tuple[WorkspaceState, bool]:
+        """Gives the workspace its GUID and commits its files; the second value says whether that was to be done."""
+        known = self.state()
         if known is not None:
             return known, False
         guid = self.new_guid()
-        return self._seal_files(guid, None, self.files(), by)
+        return self._commit_files(guid, None, self.files(), by)
 
-    def seal_again(self, standing: Standing, files: WorkspaceFiles, by: str) -> tuple[Standing, bool]:
+    def commit_again(self, state: WorkspaceState, files: WorkspaceFiles, by: str) -> tuple[WorkspaceState, bool]:
         """Seals the files as they stand now; the second value says whether the head was still the same."""
-        return self._seal_files(standing.seal.workspace, standing.seal, files, by)
+        return self._commit_files(state.commit.workspace, state.commit, files, by)
 
-    def _seal_files(
-        self, guid: str, before: WorkspaceSeal | None, files: WorkspaceFiles, by: str
-    ) -> tuple[Standing, bool]:
+    def _commit_files(
+        self, guid: str, before: WorkspaceCommit | None, files: WorkspaceFiles, by: str
+    ) -> tuple[WorkspaceState, bool]:
         manifest = dict(files.digests)
         digest = self.keep_manifest(manifest)
-        seal = next_seal(guid, before, digest, {"sealed": digest})
+        commit = next_commit(guid, before, digest, {"sealed": digest})
         self.ledger.append(
-            AuditEntry(0, f"seal-{seal.sequence}-{seal.head}", self.now(), by, canonical({"head": seal.head}).decode())
+            AuditEntry(
+                0, f"seal-{commit.sequence}-{commit.head}", self.now(), by, canonical({"head": commit.head}).decode()
+            )
         )
-        done = self.ledger.replace_seal(seal, over=None if before is None else before.head)
+        done = self.ledger.replace_head(commit, over=None if before is None else before.head)
         if done:
-            return Standing(seal, manifest), True
-        current = self.standing()
+            return WorkspaceState(commit, manifest), True
+        current = self.state()
         if current is None:
-            raise StoreUnavailable("the seal was neither written nor found")
+            raise StoreUnavailable("the commit was neither written nor found")
         return current, False
 
-    def _sealed(self, digest: str) -> Digests:
+    def _committed(self, digest: str) -> Digests:
         known = self._manifest
         if known is not None and known[0] == digest:
             return known[1]
         stored = self.objects.get(f"manifests/{digest}")
         if stored is None or sha256_hex(stored.content) != digest:
-            raise StoreUnavailable("the sealed manifest is missing from the object store")
+            raise StoreUnavailable("the committed manifest is missing from the object store")
         files: Digests = json.loads(stored.content)["files"]
         self._manifest = (digest, files)
         return files
@@ -190,10 +192,10 @@ class Workspace:
                 raise StoreUnavailable("an object differs from its digest") from None
 
 
-def next_seal(
-    guid: str, before: WorkspaceSeal | None, manifest: str, change: dict[str, Any], publishing: str | None = None
-) -> WorkspaceSeal:
-    """The seal after a change; its head covers the head before, the manifest and the change."""
+def next_commit(
+    guid: str, before: WorkspaceCommit | None, manifest: str, change: dict[str, Any], publishing: str | None = None
+) -> WorkspaceCommit:
+    """The commit after a change; its head covers the head before, the manifest and the change."""
     sequence = 1 if before is None else before.sequence + 1
     previous = None if before is None else before.head
     chained = {
@@ -204,7 +206,7 @@ def next_seal(
         "manifest": manifest,
         "change": change,
     }
-    return WorkspaceSeal(guid, sequence, sha256_hex(canonical(chained)), manifest, publishing)
+    return WorkspaceCommit(guid, sequence, sha256_hex(canonical(chained)), manifest, publishing)
 
 
 def manifest_bytes(manifest: Digests) -> bytes:

@@ -24,7 +24,7 @@ from lamina.knowledge.protocol import (
     encoded,
 )
 from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeService
-from lamina.knowledge.workspace import Standing
+from lamina.knowledge.workspace import WorkspaceState
 from lamina.local.deployment import DeploymentError
 from lamina.local.knowledge_view import decided_text, pending_text, safe, shown_text, shown_value
 from lamina.runtime.event import parse_json
@@ -145,11 +145,11 @@ def _init(arguments: argparse.Namespace) -> int:
     service = _service(arguments)
     workspace = service.workspace
     with _told():
-        standing, done = workspace.initialise(_OPERATOR.name)
+        state, done = workspace.initialise(_OPERATOR.name)
         service.prepare()
-    value = {**_standing_value(standing, workspace.root), "initialised": done}
+    value = {**_state_value(state, workspace.root), "initialised": done}
     said = "Initialised" if done else "Already initialised:"
-    _print(arguments, value, f"{said} {workspace.root}\n{_standing_text(standing)}")
+    _print(arguments, value, f"{said} {workspace.root}\n{_state_text(state)}")
     return 0
 
 
@@ -157,25 +157,25 @@ def _seal(arguments: argparse.Namespace) -> int:
     service = _service(arguments)
     workspace = service.workspace
     with _told():
-        standing, files = workspace.standing(), workspace.files()
-    if standing is None:
+        state, files = workspace.state(), workspace.files()
+    if state is None:
         return _refused(arguments, ErrorCode.BASELINE_REQUIRED)
-    changed, added = files.differing(standing.manifest), files.unsealed(standing.manifest)
+    changed, added = files.differing(state.manifest), files.uncommitted(state.manifest)
     value: dict[str, Any] = {"changed_or_gone": changed, "added": added, "sealed": False}
     if not changed and not added:
-        value |= _standing_value(standing, workspace.root)
+        value |= _state_value(state, workspace.root)
         _print(arguments, value, "Nothing has changed since the last seal.")
         return 0
     listed = [*(f"  changed or gone: {safe(path)}" for path in changed), *(f"  added: {safe(path)}" for path in added)]
     if not _agreed(arguments, "\n".join([*listed, "Seal the files as they are now?"])):
         return _undecided()
     with _told():
-        standing, done = workspace.seal_again(standing, files, _OPERATOR.name)
+        state, done = workspace.commit_again(state, files, _OPERATOR.name)
         service.prepare()
     if not done:
         return _refused(arguments, ErrorCode.STALE_HEAD)
-    value = {**value, "sealed": True, **_standing_value(standing, workspace.root)}
-    _print(arguments, value, f"Sealed {len(standing.manifest)} files.\n{_standing_text(standing)}")
+    value = {**value, "sealed": True, **_state_value(state, workspace.root)}
+    _print(arguments, value, f"Sealed {len(state.manifest)} files.\n{_state_text(state)}")
     return 0
 
 
@@ -214,12 +214,12 @@ def _decide(arguments: argparse.Namespace, op: str) -> int:
     question = f"{shown_text(found)}\n{op.capitalize()} proposal {arguments.id}?"
     if not _agreed(arguments, question):
         return _undecided()
-    standing = service.workspace.ledger.seal()
+    state = service.workspace.ledger.latest_commit()
     request = {
         "schema": REQUEST_SCHEMA,
         "scope": {
             "root": service.workspace.root,
-            "knowledge_workspace": None if standing is None else standing.workspace,
+            "knowledge_workspace": None if state is None else state.workspace,
             "authority": LOCAL_OWNER,
             "facts": [],
         },
@@ -294,17 +294,17 @@ def _print(arguments: argparse.Namespace, value: dict[str, Any], text: str) -> N
     print(encoded(value) if _wants_json(arguments) else text)
 
 
-def _standing_value(standing: Standing, root: str) -> dict[str, Any]:
-    seal = standing.seal
+def _state_value(state: WorkspaceState, root: str) -> dict[str, Any]:
+    commit = state.commit
     return {
         "root": root,
-        "knowledge_workspace": seal.workspace,
-        "head": seal.head,
-        "source_manifest_sha256": seal.manifest,
-        "files": len(standing.manifest),
+        "knowledge_workspace": commit.workspace,
+        "head": commit.head,
+        "source_manifest_sha256": commit.manifest,
+        "files": len(state.manifest),
     }
 
 
-def _standing_text(standing: Standing) -> str:
-    seal = standing.seal
-    return f"  workspace  {seal.workspace}\n  head       {seal.head}\n  files      {len(standing.manifest)}"
+def _state_text(state: WorkspaceState) -> str:
+    commit = state.commit
+    return f"  workspace  {commit.workspace}\n  head       {commit.head}\n  files      {len(state.manifest)}"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamina.contract.ports import Proposal
-from lamina.knowledge.display import CitedSource, SourceState
+from lamina.knowledge.preview import CitedSource, SourceState
 from lamina.knowledge.service import Examined
 
 # Control codes but line feed and tab, and the marks that reorder or hide text.

@@ -93,7 +93,7 @@ def is_allowed_origin(origin: str, settings: Settings) -> bool:
     if parts.scheme in ("http", "https") and host in _LOOPBACK:
         return True
     if settings.mcp_origins:
-        return given in [one.strip().lower() for one in settings.mcp_origins.split(",")]
+        return given in [entry.strip().lower() for entry in settings.mcp_origins.split(",")]
     return settings.data is None and parts.scheme == "https" and bool(host)
 
 
@@ -103,8 +103,8 @@ def accepts_json(accept: str) -> bool:
         return True
     ranges = ("*/*", "application/*", "application/json")
     best, quality = -1, 0.0
-    for one in accept.split(","):
-        media, *parameters = (part.strip().lower() for part in one.split(";"))
+    for entry in accept.split(","):
+        media, *parameters = (part.strip().lower() for part in entry.split(";"))
         if media in ranges and ranges.index(media) > best:
             best, quality = ranges.index(media), _quality(parameters)
     return quality > 0

@@ -163,7 +163,7 @@ def preflight(methods: tuple[str, ...]) -> HttpResponse:
 def with_etag(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """The answer under its entity tag; 304 without a body where the caller has it already."""
     tag = f'"{hashlib.sha256(response.text.encode()).hexdigest()[:32]}"'
-    asked = [one.strip().removeprefix("W/") for one in request.headers.get("if-none-match", "").split(",")]
+    asked = [entry.strip().removeprefix("W/") for entry in request.headers.get("if-none-match", "").split(",")]
     headers = {**response.headers, "ETag": tag}
     if tag in asked or "*" in asked:
         return HttpResponse(304, "", response.content_type, response.cache_control, headers)

@@ -20,7 +20,7 @@ from lamina.contract.ports import (
     StoreUnavailable,
 )
 from lamina.corpus.config import InvalidSettings, parse_settings
-from lamina.knowledge.kept import KeptIndex
+from lamina.knowledge.index_cache import KeptIndex
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.settings import Settings

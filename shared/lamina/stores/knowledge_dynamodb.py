@@ -13,13 +13,13 @@ from botocore.exceptions import ClientError
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import (
     AuditEntry,
-    Commit,
+    CommitOutcome,
     Proposal,
     ProposalDraft,
     ProposalStatus,
     StoreUnavailable,
     TooManyWaiting,
-    WorkspaceSeal,
+    WorkspaceCommit,
 )
 from lamina.stores.aws import NO_ANSWER, code_of
 
@@ -45,14 +45,14 @@ class DynamoLedger:
         self._workspace = workspace
         self._sleep = sleep
 
-    def seal(self) -> WorkspaceSeal | None:
-        """The current seal, None before the workspace is initialised."""
+    def latest_commit(self) -> WorkspaceCommit | None:
+        """The current commit, None before the workspace is initialised."""
         item = self._get(_SEAL)
         return None if item is None else _seal(item)
 
-    def replace_seal(self, seal: WorkspaceSeal, *, over: str | None) -> bool:
-        """Writes the seal if the head still is `over` (None: there is no seal yet), and says whether it did."""
-        return self._transact([self._put_seal(seal, over)]) is None
+    def replace_head(self, commit: WorkspaceCommit, *, over: str | None) -> bool:
+        """Writes the commit if the head still is `over` (None: there is no commit yet), and says whether it did."""
+        return self._transact([self._put_commit(commit, over)]) is None
 
     def published(self, head: str) -> None:
         """Notes that nothing is left to publish of `head`; nothing happens where the head has moved."""
@@ -130,8 +130,10 @@ class DynamoLedger:
         ]
         return iter(sorted(entries, key=lambda entry: (entry.pending_id, entry.at)))
 
-    def commit(self, decided: Proposal, *, seal: WorkspaceSeal | None = None, over: str | None = None) -> Commit:
-        """Writes a decided row over the same row still pending; with `seal`, also replaces the seal `over`."""
+    def commit(
+        self, decided: Proposal, *, commit: WorkspaceCommit | None = None, over: str | None = None
+    ) -> CommitOutcome:
+        """Writes a decided row over the same row still pending; with `commit`, also replaces the commit `over`."""
         row = {
             "Put": {
                 "TableName": self._table,
@@ -144,11 +146,11 @@ class DynamoLedger:
                 },
             }
         }
-        steps = [row, self._count(-1, None), *([] if seal is None else [self._put_seal(seal, over)])]
+        steps = [row, self._count(-1, None), *([] if commit is None else [self._put_commit(commit, over)])]
         lost = self._transact(steps)
         if lost is None:
-            return Commit.DONE
-        return Commit.ROW_CHANGED if lost == 0 else Commit.HEAD_MOVED
+            return CommitOutcome.DONE
+        return CommitOutcome.ROW_CHANGED if lost == 0 else CommitOutcome.HEAD_MOVED
 
     def _by_key(self, name: str) -> Proposal | None:
         item = self._get(name)
@@ -183,16 +185,16 @@ class DynamoLedger:
         condition = f"attribute_not_exists({SORT})"
         return {"Put": {"TableName": self._table, "Item": item, "ConditionExpression": condition}}
 
-    def _put_seal(self, seal: WorkspaceSeal, over: str | None) -> dict[str, Any]:
+    def _put_commit(self, commit: WorkspaceCommit, over: str | None) -> dict[str, Any]:
         item: Item = {
             **self._key(_SEAL),
-            "guid": {"S": seal.workspace},
-            "sequence": {"N": str(seal.sequence)},
-            "head": {"S": seal.head},
-            "manifest": {"S": seal.manifest},
+            "guid": {"S": commit.workspace},
+            "sequence": {"N": str(commit.sequence)},
+            "head": {"S": commit.head},
+            "manifest": {"S": commit.manifest},
         }
-        if seal.publishing is not None:
-            item["publishing"] = {"S": seal.publishing}
+        if commit.publishing is not None:
+            item["publishing"] = {"S": commit.publishing}
         if over is None:
             return self._put_new(item)
         return {
@@ -283,9 +285,9 @@ def _key_item(owner: str, key: str) -> str:
     return "key#" + sha256_hex(f"{owner}\0{key}".encode())
 
 
-def _seal(item: Item) -> WorkspaceSeal:
+def _seal(item: Item) -> WorkspaceCommit:
     publishing = item.get("publishing")
-    return WorkspaceSeal(
+    return WorkspaceCommit(
         item["guid"]["S"],
         int(item["sequence"]["N"]),
         item["head"]["S"],

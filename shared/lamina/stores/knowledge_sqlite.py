@@ -11,13 +11,13 @@ from pathlib import Path
 
 from lamina.contract.ports import (
     AuditEntry,
-    Commit,
+    CommitOutcome,
     Proposal,
     ProposalDraft,
     ProposalStatus,
     StoreUnavailable,
     TooManyWaiting,
-    WorkspaceSeal,
+    WorkspaceCommit,
 )
 from lamina.stores.database import open_database
 
@@ -71,18 +71,18 @@ class SqliteLedger:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
 
-    def seal(self) -> WorkspaceSeal | None:
-        """The current seal, None before the workspace is initialised."""
+    def latest_commit(self) -> WorkspaceCommit | None:
+        """The current commit, None before the workspace is initialised."""
         with self._reading() as connection:
             return None if connection is None else _seal(connection)
 
-    def replace_seal(self, seal: WorkspaceSeal, *, over: str | None) -> bool:
-        """Writes the seal if the head still is `over` (None: there is no seal yet), and says whether it did."""
+    def replace_head(self, commit: WorkspaceCommit, *, over: str | None) -> bool:
+        """Writes the commit if the head still is `over` (None: there is no commit yet), and says whether it did."""
         with self._writing() as connection:
             current = _seal(connection)
             if (None if current is None else current.head) != over:
                 return False
-            _put_seal(connection, seal)
+            _put_commit(connection, commit)
             return True
 
     def published(self, head: str) -> None:
@@ -153,25 +153,27 @@ class SqliteLedger:
             )
         return (AuditEntry(*row) for row in rows)
 
-    def commit(self, decided: Proposal, *, seal: WorkspaceSeal | None = None, over: str | None = None) -> Commit:
-        """Writes a decided row over the same row still pending; with `seal`, also replaces the seal `over`."""
+    def commit(
+        self, decided: Proposal, *, commit: WorkspaceCommit | None = None, over: str | None = None
+    ) -> CommitOutcome:
+        """Writes a decided row over the same row still pending; with `commit`, also replaces the commit `over`."""
         with self._writing() as connection:
-            standing = connection.execute(
+            state = connection.execute(
                 "SELECT 1 FROM proposals WHERE id = ? AND status = 'pending' AND payload = ?",
                 (decided.id, decided.payload),
             ).fetchone()
-            if standing is None:
-                return Commit.ROW_CHANGED
-            if seal is not None:
+            if state is None:
+                return CommitOutcome.ROW_CHANGED
+            if commit is not None:
                 current = _seal(connection)
                 if current is None or current.head != over:
-                    return Commit.HEAD_MOVED
-                _put_seal(connection, seal)
+                    return CommitOutcome.HEAD_MOVED
+                _put_commit(connection, commit)
             connection.execute(
                 "UPDATE proposals SET status = ?, path = ?, head = ? WHERE id = ?",
                 (str(decided.status), decided.path, decided.head, decided.id),
             )
-            return Commit.DONE
+            return CommitOutcome.DONE
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
@@ -196,15 +198,15 @@ class SqliteLedger:
         return self._connection
 
 
-def _seal(connection: sqlite3.Connection) -> WorkspaceSeal | None:
+def _seal(connection: sqlite3.Connection) -> WorkspaceCommit | None:
     row = connection.execute(f"SELECT {_SEAL} FROM seal").fetchone()  # noqa: S608 - constants
-    return None if row is None else WorkspaceSeal(*row)
+    return None if row is None else WorkspaceCommit(*row)
 
 
-def _put_seal(connection: sqlite3.Connection, seal: WorkspaceSeal) -> None:
+def _put_commit(connection: sqlite3.Connection, commit: WorkspaceCommit) -> None:
     connection.execute(
         f"INSERT OR REPLACE INTO seal (one, {_SEAL}) VALUES (1, ?, ?, ?, ?, ?)",  # noqa: S608 - constants
-        (seal.workspace, seal.sequence, seal.head, seal.manifest, seal.publishing),
+        (commit.workspace, commit.sequence, commit.head, commit.manifest, commit.publishing),
     )
 
 

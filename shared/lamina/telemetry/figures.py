@@ -226,7 +226,7 @@ class Comparable:
         try:
             if fields["format"] != FORMAT:
                 return None
-            actions = tuple(ActionFigures(**one) for one in fields["actions"])
+            actions = tuple(ActionFigures(**entry) for entry in fields["actions"])
             return cls(str(fields["first_day"]), ActionFigures(**fields["totals"]), actions)
         except (KeyError, TypeError):
             return None
@@ -256,8 +256,8 @@ _COMPARED_BY_ACTION = ("calls", "error_rate", "p95_ms", "tokens_out")
 def changes(now: Comparable, before: Comparable) -> tuple[Change, ...]:
     """How the measures moved, in all and by action; an action of only one period has none in the other."""
     moved = [_change(now.totals, before.totals, measure) for measure in _COMPARED]
-    earlier = {one.action: one for one in before.actions}
-    current = {one.action: one for one in now.actions}
+    earlier = {entry.action: entry for entry in before.actions}
+    current = {entry.action: entry for entry in now.actions}
     for action in sorted({*earlier, *current}):
         moved += [_change(current.get(action), earlier.get(action), measure) for measure in _COMPARED_BY_ACTION]
     return tuple(moved)

@@ -88,15 +88,15 @@ def report_of(tally: Tally, span: Span, now: datetime) -> Report:
         lines_skipped=tally.lines_skipped,
         totals=totals,
         verdict=str(Verdict.of(totals.token_ratio)),
-        actions=tuple(_action(name, one) for name, one in actions.items()),
+        actions=tuple(_action(name, entry) for name, entry in actions.items()),
         errors=tuple(
             ErrorFigures(name, code, calls)
-            for name, one in actions.items()
-            for code, calls in sorted(one.error_codes.items(), key=lambda item: (-item[1], item[0]))
+            for name, entry in actions.items()
+            for code, calls in sorted(entry.error_codes.items(), key=lambda item: (-item[1], item[0]))
         ),
         groupings=_groupings(tally),
-        parameters=_adoption((name, one.calls, one.parameters) for name, one in actions.items()),
-        flags=_adoption((name, one.calls, one.flags) for name, one in actions.items()),
+        parameters=_adoption((name, entry.calls, entry.parameters) for name, entry in actions.items()),
+        flags=_adoption((name, entry.calls, entry.flags) for name, entry in actions.items()),
         consumers=_consumers(tally.consumers),
         knowledge_bases=tuple(_spending(name, heavy) for name, heavy in _heaviest(tally.knowledge_bases)),
         documents=tuple(
@@ -110,10 +110,10 @@ def report_of(tally: Tally, span: Span, now: datetime) -> Report:
 
 def _together(tallies: Iterable[ActionTally]) -> ActionTally:
     whole = ActionTally()
-    for one in tallies:
+    for entry in tallies:
         for count in _COUNTS:
-            setattr(whole, count, getattr(whole, count) + getattr(one, count))
-        whole.latency = whole.latency.merged(one.latency)
+            setattr(whole, count, getattr(whole, count) + getattr(entry, count))
+        whole.latency = whole.latency.merged(entry.latency)
     return whole
 
 
@@ -152,15 +152,17 @@ def _groupings(tally: Tally) -> tuple[GroupingFigures, ...]:
         GroupingFigures(
             result_grouping=grouping,
             search_scope=scope,
-            calls=one.calls,
-            overlay_hits_in_top_5=one.overlay_hits_in_top_5,
-            baseline_hits_in_top_5=one.baseline_hits_in_top_5,
-            overlay_share=share(one.overlay_hits_in_top_5, one.overlay_hits_in_top_5 + one.baseline_hits_in_top_5),
-            calls_overlay_matched=one.calls_overlay_matched,
-            calls_overlay_in_top_5=one.calls_overlay_in_top_5,
-            overlay_reach=share(one.calls_overlay_in_top_5, one.calls_overlay_matched),
+            calls=entry.calls,
+            overlay_hits_in_top_5=entry.overlay_hits_in_top_5,
+            baseline_hits_in_top_5=entry.baseline_hits_in_top_5,
+            overlay_share=share(
+                entry.overlay_hits_in_top_5, entry.overlay_hits_in_top_5 + entry.baseline_hits_in_top_5
+            ),
+            calls_overlay_matched=entry.calls_overlay_matched,
+            calls_overlay_in_top_5=entry.calls_overlay_in_top_5,
+            overlay_reach=share(entry.calls_overlay_in_top_5, entry.calls_overlay_matched),
         )
-        for (grouping, scope), one in sorted(tally.groupings.items())
+        for (grouping, scope), entry in sorted(tally.groupings.items())
     )
 
 
@@ -181,13 +183,13 @@ def _consumers(hitters: HeavyHitters[tuple[str, str]]) -> tuple[ConsumerFigures,
         actions = sorted((_spending(action, heavy) for action, heavy in parts), key=_costliest)
         whole = Spending(
             label,
-            sum(one.calls for one in actions),
-            sum(one.errors for one in actions),
-            sum(one.tokens_out for one in actions),
-            sum(one.overcount for one in actions),
+            sum(entry.calls for entry in actions),
+            sum(entry.errors for entry in actions),
+            sum(entry.tokens_out for entry in actions),
+            sum(entry.overcount for entry in actions),
         )
         found.append(ConsumerFigures(whole, tuple(actions)))
-    return tuple(sorted(found, key=lambda one: _costliest(one.consumer))[:_MOST_SHOWN])
+    return tuple(sorted(found, key=lambda entry: _costliest(entry.consumer))[:_MOST_SHOWN])
 
 
 def _costliest(spending: Spending) -> tuple[int, str]:
@@ -209,10 +211,10 @@ def _timeline(tally: Tally, span: Span) -> tuple[TimeFigures, ...]:
     if span.period is Period.DAY:
         starts = [f"{starts[0]}T{hour:02d}" for hour in range(24)]
     counts = {start: [0, 0, 0] for start in starts}
-    for hour, one in tally.hours.items():
+    for hour, entry in tally.hours.items():
         cell = counts.get(hour[:length])
         if cell is not None:
-            cell[0] += one.calls
-            cell[1] += one.errors
-            cell[2] += one.tokens_out
+            cell[0] += entry.calls
+            cell[1] += entry.errors
+            cell[2] += entry.tokens_out
     return tuple(TimeFigures(start, *cell) for start, cell in counts.items())

@@ -74,15 +74,15 @@ def actions_table(report: Report) -> Table:
         ("action", "calls", "errors", "error rate", "p50", "p95", "p99"),
         tuple(
             (
-                one.action,
-                whole(one.calls),
-                whole(one.errors),
-                percent(one.error_rate),
-                milliseconds(one.p50_ms),
-                milliseconds(one.p95_ms),
-                milliseconds(one.p99_ms),
+                entry.action,
+                whole(entry.calls),
+                whole(entry.errors),
+                percent(entry.error_rate),
+                milliseconds(entry.p50_ms),
+                milliseconds(entry.p95_ms),
+                milliseconds(entry.p99_ms),
             )
-            for one in _with_totals(report)
+            for entry in _with_totals(report)
         ),
     )
 
@@ -93,7 +93,7 @@ def errors_table(report: Report) -> Table:
         "Errors by code",
         "Calls that failed, by what the caller was told.",
         ("action", "code", "calls"),
-        tuple((one.action, one.error_code, whole(one.calls)) for one in report.errors),
+        tuple((entry.action, entry.error_code, whole(entry.calls)) for entry in report.errors),
         labels=2,
     )
 
@@ -106,15 +106,15 @@ def tokens_table(report: Report) -> Table:
         ("action", "tokens in", "tokens out", "compared calls", "spent", "legacy shape", "ratio"),
         tuple(
             (
-                one.action,
-                whole(one.tokens_in),
-                whole(one.tokens_out),
-                whole(one.calls_compared),
-                whole(one.tokens_out_compared),
-                whole(one.tokens_legacy_equivalent),
-                times(one.token_ratio),
+                entry.action,
+                whole(entry.tokens_in),
+                whole(entry.tokens_out),
+                whole(entry.calls_compared),
+                whole(entry.tokens_out_compared),
+                whole(entry.tokens_legacy_equivalent),
+                times(entry.token_ratio),
             )
-            for one in _with_totals(report)
+            for entry in _with_totals(report)
         ),
     )
 
@@ -128,16 +128,16 @@ def groupings_table(report: Report) -> Table:
         ("grouping", "scope", "calls", "overlay", "baseline", "overlay share", "matched", "reach"),
         tuple(
             (
-                one.result_grouping,
-                one.search_scope,
-                whole(one.calls),
-                whole(one.overlay_hits_in_top_5),
-                whole(one.baseline_hits_in_top_5),
-                percent(one.overlay_share),
-                whole(one.calls_overlay_matched),
-                percent(one.overlay_reach),
+                entry.result_grouping,
+                entry.search_scope,
+                whole(entry.calls),
+                whole(entry.overlay_hits_in_top_5),
+                whole(entry.baseline_hits_in_top_5),
+                percent(entry.overlay_share),
+                whole(entry.calls_overlay_matched),
+                percent(entry.overlay_reach),
             )
-            for one in report.groupings
+            for entry in report.groupings
         ),
         labels=2,
     )
@@ -149,7 +149,7 @@ def parameters_table(report: Report) -> Table:
         "Adoption of parameters",
         "How many of an action's calls gave a parameter.",
         ("action", "parameter", "calls", "share"),
-        tuple((one.action, one.name, whole(one.calls), percent(one.share)) for one in report.parameters),
+        tuple((entry.action, entry.name, whole(entry.calls), percent(entry.share)) for entry in report.parameters),
         labels=2,
     )
 
@@ -160,7 +160,7 @@ def flags_table(report: Report) -> Table:
         "Adoption of disclosure flags",
         "How many of an action's calls asked for a tier, by default or by name.",
         ("action", "flag", "calls", "share"),
-        tuple((one.action, one.name, whole(one.calls), percent(one.share)) for one in report.flags),
+        tuple((entry.action, entry.name, whole(entry.calls), percent(entry.share)) for entry in report.flags),
         labels=2,
     )
 
@@ -173,13 +173,13 @@ def consumers_table(report: Report) -> Table:
         ("consumer", "calls", "errors", "tokens out", "by action"),
         tuple(
             (
-                one.consumer.name,
-                whole(one.consumer.calls),
-                whole(one.consumer.errors),
-                _at_most(one.consumer.tokens_out, one.consumer.overcount),
-                ", ".join(f"{action.name} {whole(action.tokens_out)}" for action in one.actions),
+                entry.consumer.name,
+                whole(entry.consumer.calls),
+                whole(entry.consumer.errors),
+                _at_most(entry.consumer.tokens_out, entry.consumer.overcount),
+                ", ".join(f"{action.name} {whole(action.tokens_out)}" for action in entry.actions),
             )
-            for one in report.consumers
+            for entry in report.consumers
         ),
     )
 
@@ -191,8 +191,8 @@ def knowledge_bases_table(report: Report) -> Table:
         "Calls that named one, as the allow list has it. Private ones are left out of public reports.",
         ("knowledge base", "calls", "errors", "tokens out"),
         tuple(
-            (one.name, whole(one.calls), whole(one.errors), _at_most(one.tokens_out, one.overcount))
-            for one in report.knowledge_bases
+            (entry.name, whole(entry.calls), whole(entry.errors), _at_most(entry.tokens_out, entry.overcount))
+            for entry in report.knowledge_bases
         ),
     )
 
@@ -203,7 +203,7 @@ def documents_table(report: Report) -> Table:
         "Documents most read",
         "By get and resolve.",
         ("document", "reads"),
-        tuple((one.uri, _at_most(one.reads, one.overcount)) for one in report.documents),
+        tuple((entry.uri, _at_most(entry.reads, entry.overcount)) for entry in report.documents),
     )
 
 
@@ -215,14 +215,14 @@ def running_table(report: Report) -> Table:
         ("action", "cold starts", "share", "rate-limited", "cache hits", "of lookups"),
         tuple(
             (
-                one.action,
-                whole(one.cold_starts),
-                percent(one.cold_start_rate),
-                whole(one.rate_limited),
-                whole(one.cache_hits),
-                percent(one.cache_hit_rate),
+                entry.action,
+                whole(entry.cold_starts),
+                percent(entry.cold_start_rate),
+                whole(entry.rate_limited),
+                whole(entry.cache_hits),
+                percent(entry.cache_hit_rate),
             )
-            for one in _with_totals(report)
+            for entry in _with_totals(report)
         ),
     )
 
@@ -234,8 +234,8 @@ def timeline_table(report: Report) -> Table:
         "UTC.",
         ("from", "calls", "errors", "tokens out"),
         tuple(
-            (one.start.replace("T", " "), whole(one.calls), whole(one.errors), whole(one.tokens_out))
-            for one in report.timeline
+            (entry.start.replace("T", " "), whole(entry.calls), whole(entry.errors), whole(entry.tokens_out))
+            for entry in report.timeline
         ),
     )
 
@@ -250,13 +250,13 @@ def changes_table(report: Report) -> Table:
         ("action", "measure", "before", "now", "change"),
         tuple(
             (
-                one.action,
-                _MEASURES[one.measure],
-                _value(one.measure, one.before),
-                _value(one.measure, one.now),
-                moved(one.change),
+                entry.action,
+                _MEASURES[entry.measure],
+                _value(entry.measure, entry.before),
+                _value(entry.measure, entry.now),
+                moved(entry.change),
             )
-            for one in report.changes
+            for entry in report.changes
         ),
         labels=2,
     )

@@ -10,7 +10,7 @@ from typing import Final
 from lamina.ranking.highlight import HighlightTerms
 
 MOST_SIGHTINGS: Final = 200
-"""Places looked at for one needle, so that a long file takes no longer than a short one."""
+"""Places looked at for one highlight, so that a long file takes no longer than a short one."""
 _LEAD_SHARE: Final = 3
 """At most one part in so many of a passage stands before the first word that was looked for."""
 
@@ -25,16 +25,16 @@ class Cut:
     last_line: int
 
 
-def cut(content: bytes, text: str, needles: HighlightTerms, most_bytes: int) -> Cut:
+def cut(content: bytes, text: str, highlights: HighlightTerms, most_bytes: int) -> Cut:
     """The passage of a file to show: at most `most_bytes`, whole lines unless a single line is longer.
 
-    `text` is the content decoded. A line ends with its line feed. Without any needle it is the file's beginning.
+    `text` is the content decoded. A line ends with its line feed. Without any highlight it is the file's beginning.
     """
     starts = _line_starts(content)
     if len(content) <= most_bytes:
         return _lines(starts, len(content), 0, max(len(starts) - 1, 0))
-    sightings = _sightings(text, needles)
-    first, last, at = _best_lines(starts, len(content), sightings, needles, most_bytes)
+    sightings = _sightings(text, highlights)
+    first, last, at = _best_lines(starts, len(content), sightings, highlights, most_bytes)
     ends = [*starts[1:], len(content)]
     if ends[last] - starts[first] > most_bytes:
         return _within_line(content, starts[first], ends[first], at, first, most_bytes)
@@ -68,20 +68,20 @@ def _lines(starts: list[int], size: int, first: int, last: int) -> Cut:
     return Cut(starts[first], end, first + 1, last + 1)
 
 
-def _sightings(text: str, needles: HighlightTerms) -> list[tuple[int, int]]:
-    """(byte offset, needle) of words that begin with a needle, in order."""
+def _sightings(text: str, highlights: HighlightTerms) -> list[tuple[int, int]]:
+    """(byte offset, highlight) of words that begin with a highlight, in order."""
     lowered = text.lower()
     if len(lowered) != len(text):
         lowered = text
     found: list[tuple[int, int]] = []
-    for number, (needle, _) in enumerate(needles):
-        position = lowered.find(needle)
+    for number, (highlight, _) in enumerate(highlights):
+        position = lowered.find(highlight)
         for _ in range(MOST_SIGHTINGS):
             if position < 0:
                 break
-            if position == 0 or not (needle[0].isascii() and lowered[position - 1].isalnum()):
+            if position == 0 or not (highlight[0].isascii() and lowered[position - 1].isalnum()):
                 found.append((position, number))
-            position = lowered.find(needle, position + len(needle))
+            position = lowered.find(highlight, position + len(highlight))
     found.sort()
     if text.isascii():
         return found
@@ -94,20 +94,20 @@ def _sightings(text: str, needles: HighlightTerms) -> list[tuple[int, int]]:
 
 
 def _best_lines(
-    starts: list[int], size: int, sightings: list[tuple[int, int]], needles: HighlightTerms, most_bytes: int
+    starts: list[int], size: int, sightings: list[tuple[int, int]], highlights: HighlightTerms, most_bytes: int
 ) -> tuple[int, int, int]:
-    """First and last line of the span that holds most of the needles' weight, and the byte of its first one."""
+    """First and last line of the span that holds most of the highlights' weight, and the byte of its first one."""
     ends = [*starts[1:], size]
     lines = [bisect_right(starts, position) - 1 for position, _ in sightings]
     best, best_weight = (0, 0, 0), 0.0
     held: Counter[int] = Counter()
     opening = 0
-    for number, (_, needle) in enumerate(sightings):
-        held[needle] += 1
+    for number, (_, highlight) in enumerate(sightings):
+        held[highlight] += 1
         while lines[opening] < lines[number] and ends[lines[number]] - starts[lines[opening]] > most_bytes:
             held[sightings[opening][1]] -= 1
             opening += 1
-        weight = sum(needles[one][1] for one, count in held.items() if count > 0)
+        weight = sum(highlights[entry][1] for entry, count in held.items() if count > 0)
         if weight > best_weight + 1e-9:
             best, best_weight = (lines[opening], lines[number], sightings[opening][0]), weight
     return best

@@ -47,8 +47,8 @@ class KeptIndex:
 
     def _put(self, key: str, data: dict[str, Any], documents: int) -> None:
         try:
-            sealed = sign(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
-            self.objects.replace(key, sealed)
+            stored = sign(data, self.signing_key(), kind=key, documents=documents, revision="", config=ANALYSIS)
+            self.objects.replace(key, stored)
         except StoreUnavailable as error:
             logger.warning("the index of the workspace is not kept: %s", error)
 

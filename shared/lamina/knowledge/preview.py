@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from lamina.knowledge.passage import Cut, cut
+from lamina.knowledge.citation import Cut, cut
 from lamina.knowledge.proposals import Reviewed
 from lamina.knowledge.workspace import WorkspaceFiles
 from lamina.ranking.highlight import MOST_HIGHLIGHT_TERMS, HighlightTerms
@@ -35,23 +35,25 @@ class CitedSource:
     text: str
 
 
-def cited_sources(one: Reviewed, files: WorkspaceFiles) -> list[CitedSource]:
+def cited_sources(reviewed: Reviewed, files: WorkspaceFiles) -> list[CitedSource]:
     """The sources in the order cited, each with the passage that shares most words with the note."""
-    capture = one.payload["capture"]
-    needles = _needles(f"{capture['title']} {capture['body']}")
-    return [_cited(source["path"], source["sha256"], files, needles) for source in one.payload["context"]["sources"]]
+    capture = reviewed.payload["capture"]
+    highlights = _highlights(f"{capture['title']} {capture['body']}")
+    return [
+        _cited(source["path"], source["sha256"], files, highlights) for source in reviewed.payload["context"]["sources"]
+    ]
 
 
-def _cited(path: str, sha256: str, files: WorkspaceFiles, needles: HighlightTerms) -> CitedSource:
+def _cited(path: str, sha256: str, files: WorkspaceFiles, highlights: HighlightTerms) -> CitedSource:
     content = files.contents.get(path)
     if content is None:
         return CitedSource(path, sha256, SourceState.GONE, None, "")
     state = SourceState.UNCHANGED if files.digests[path] == sha256 else SourceState.CHANGED
-    shown = cut(content, content.decode(), needles, EXCERPT_BYTES)
+    shown = cut(content, content.decode(), highlights, EXCERPT_BYTES)
     return CitedSource(path, sha256, state, shown, content[shown.start : shown.end].decode())
 
 
-def _needles(text: str) -> HighlightTerms:
+def _highlights(text: str) -> HighlightTerms:
     """The first distinct words of four letters or more, longer ones telling more."""
     words = dict.fromkeys(match.group().lower() for match in _WORD.finditer(text))
     return tuple((word, float(len(word))) for word in list(words)[:MOST_HIGHLIGHT_TERMS])
