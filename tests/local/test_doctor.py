@@ -47,20 +47,20 @@ def indexed(tmp_path: Path) -> Path:
 
 
 def _of(findings: list[Finding], check: str) -> Finding:
-    return next(one for one in findings if one.check == check)
+    return next(finding for finding in findings if finding.check == check)
 
 
 def test_a_machine_that_is_indexed_and_free_passes_every_check(indexed: Path, port: int) -> None:
     findings = examined(indexed, port, {})
-    assert not [one for one in findings if one.outcome == Outcome.FAILED]
-    checked = {one.check for one in findings if one.outcome == Outcome.OK}
+    assert not [finding for finding in findings if finding.outcome == Outcome.FAILED]
+    checked = {finding.check for finding in findings if finding.outcome == Outcome.OK}
     assert {"python", "dependencies", "template", "data folder", "signing key", "port"} <= checked
     assert {"source baseline", "source trees", "index baseline", "index trees"} <= checked
 
 
 def test_a_machine_that_has_indexed_nothing_yet_is_not_ill_and_nothing_is_made(tmp_path: Path, port: int) -> None:
     findings = examined(tmp_path / "data", port, {})
-    assert not [one for one in findings if one.outcome == Outcome.FAILED]
+    assert not [finding for finding in findings if finding.outcome == Outcome.FAILED]
     assert "lamina index" in _of(findings, "index").remedy
     assert not (tmp_path / "data").exists()
 
@@ -110,7 +110,7 @@ def test_a_token_is_looked_for_where_github_is_asked_and_never_shown(
 
 
 def test_no_token_is_asked_for_where_only_folders_are_read(indexed: Path, port: int) -> None:
-    assert not [one for one in examined(indexed, port, {}) if one.check == "GITHUB_TOKEN"]
+    assert not [finding for finding in examined(indexed, port, {}) if finding.check == "GITHUB_TOKEN"]
 
 
 def test_an_old_python_and_a_missing_dependency_are_told() -> None:
@@ -187,9 +187,9 @@ def test_the_command_answers_json_on_a_pipe_with_a_remedy_for_every_failure(
     (indexed / "signing.key").chmod(0o644)
     assert main(command) == 1
     told = json.loads(capfd.readouterr().out)
-    failed = [one for one in told["checks"] if one["outcome"] == "failed"]
+    failed = [check for check in told["checks"] if check["outcome"] == "failed"]
     assert failed
-    assert all(one["remedy"] for one in failed)
+    assert all(check["remedy"] for check in failed)
 
 
 def test_the_command_shows_a_table_to_a_person(indexed: Path, port: int, capfd: pytest.CaptureFixture[str]) -> None:

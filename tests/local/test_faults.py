@@ -276,7 +276,7 @@ def test_two_processes_serve_one_folder_while_its_files_change_and_vanish(tmp_pa
         shutil.move(overlay, tmp_path / "away")
         write(baseline, {"docs/yew.md": page("Yew")})
         assert eventually(lambda: both(["Ash", "Yew"]))
-        assert all(status == 200 for status, _ in (catalog(one, knowledge_base_url="trees") for one in ports))
+        assert all(status == 200 for status, _ in (catalog(port, knowledge_base_url="trees") for port in ports))
         shutil.move(tmp_path / "away", overlay)
         assert eventually(lambda: both(["Ash", "Elm", "Yew"], knowledge_base_url="trees"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import errno
 import json
 import os
@@ -82,6 +83,19 @@ def remembered(data: Path) -> Deployment | None:
         raise DeploymentError(f"{path} is damaged. Remove it and run lamina index again.") from error
 
 
+def existing(data: Path) -> Deployment:
+    """The same, for commands that need an index. Raises DeploymentError where there is none."""
+    known = remembered(data)
+    if known is None:
+        raise DeploymentError(f"there is no index in {data}. Run: lamina index FOLDER --data {data}")
+    return known
+
+
+def add_data_option(parser: argparse.ArgumentParser) -> None:
+    """Adds `--data` to a command."""
+    parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)")
+
+
 def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[str]) -> Deployment:
     """What the command line says, else what the data folder was made for, else the sample.
 
@@ -95,11 +109,11 @@ def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[st
         before = known or sample
         baseline, allow = before.baseline, allow or list(before.allow)
     try:
-        deployment = Deployment(data.absolute(), _absolute(baseline), tuple(_entry(one) for one in allow))
-        names = ["baseline", *(one.name for one in deployment.allow_list().named)]
+        deployment = Deployment(data.absolute(), _absolute(baseline), tuple(map(_entry, allow)))
+        names = ["baseline", *(overlay.name for overlay in deployment.allow_list().named)]
     except AddressError as error:
         raise DeploymentError(f"{error}.") from error
-    given = dict(_setting(one) for one in settings)
+    given = dict(map(_setting, settings))
     for name in given:
         if name not in names:
             raise DeploymentError(f"--settings {name}=FILE names no knowledge base. Use one of {', '.join(names)}.")

@@ -10,7 +10,7 @@ import re
 import shutil
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from http.client import HTTPConnection, HTTPException
@@ -25,7 +25,7 @@ from rich.text import Text
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import StoreUnavailable
 from lamina.index.signed import SnapshotRefused, verify
-from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, remembered
+from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, add_data_option, remembered
 from lamina.local.template import routes
 from lamina.runtime.catalogue import index_name, read_pointer
 from lamina.runtime.settings import Settings
@@ -61,12 +61,12 @@ class Finding:
     remedy: str = ""
 
 
-def add_doctor(commands: Any, add_data: Callable[[argparse.ArgumentParser], None]) -> None:
+def add_doctor(commands: Any) -> None:
     """Adds the command to the parser's commands."""
     sub = commands.add_parser("doctor", help=_PURPOSE, description=_PURPOSE)
     sub.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"the port to look at ({DEFAULT_PORT})")
     sub.add_argument("--format", choices=("json", "text"), default=argparse.SUPPRESS, help="json or text")
-    add_data(sub)
+    add_data_option(sub)
     sub.set_defaults(command=doctor)
 
 
@@ -130,10 +130,12 @@ def dependencies(requirements: Sequence[str]) -> Finding:
     for module, distributions in metadata.packages_distributions().items():
         for distribution in distributions:
             modules.setdefault(_normalised(distribution), []).append(module)
-    wanted = [re.split(r"[^A-Za-z0-9._-]", one, maxsplit=1)[0] for one in requirements if "extra ==" not in one]
+    needed = (requirement for requirement in requirements if "extra ==" not in requirement)
+    wanted = [re.split(r"[^A-Za-z0-9._-]", requirement, maxsplit=1)[0] for requirement in needed]
     broken = []
     for name in wanted:
-        public = [one for one in modules.get(_normalised(name), ()) if one.isidentifier() and one[0] != "_"]
+        imported = modules.get(_normalised(name), ())
+        public = [module for module in imported if module.isidentifier() and not module.startswith("_")]
         if not public or not all(map(_imports, public)):
             broken.append(name)
     if broken:
@@ -157,7 +159,7 @@ def data_folder(data: Path) -> Finding:
     """Whether the folder that keeps everything can be written, and by nobody but its owner and group."""
     name = "data folder"
     if not data.exists():
-        parent = next(one for one in data.absolute().parents if one.exists())
+        parent = next(folder for folder in data.absolute().parents if folder.exists())
         if parent.is_dir() and os.access(parent, os.W_OK | os.X_OK):
             return Finding(name, Outcome.NOTE, f"{data} is made by the first lamina serve or lamina index")
         remedy = "Choose another folder with --data."
@@ -220,13 +222,13 @@ def _deployment(deployment: Deployment, environment: Mapping[str, str]) -> Itera
     try:
         overlays = deployment.allow_list()
         addresses: dict[str | None, Address] = {None: deployment.address()}
-        addresses |= {one.name: one.address for one in overlays.named}
+        addresses |= {overlay.name: overlay.address for overlay in overlays.named}
     except AddressError as error:
         yield Finding("deployment", Outcome.FAILED, str(error), "Run lamina index again with an address that fits.")
         return
     for name, address in addresses.items():
         yield _source(name or "baseline", address)
-    if overlays.owners or any(isinstance(one, GitHubAddress) for one in addresses.values()):
+    if overlays.owners or any(isinstance(address, GitHubAddress) for address in addresses.values()):
         yield _github_token(environment)
     for name in addresses:
         yield _index(deployment, name)

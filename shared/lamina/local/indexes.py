@@ -80,37 +80,37 @@ class LocalIndexes:
     def _rebuild(self, wanted: AllowedKnowledgeBase | None) -> bool:
         """Brings one index up to date and says whether it is; whatever fails must not end the watch."""
         try:
-            one = self._build(wanted, lambda name: lambda done, total: None)
+            built = self._build(wanted, lambda name: lambda done, total: None)
         except (DeploymentError, StoreUnavailable, AlreadyExists) as error:
             logger.warning("not indexed again: %s", error)
             return False
         except Exception:
             logger.error("not indexed again", exc_info=True)
             return False
-        if not one.unchanged:
-            logger.info("%s: indexed again, %s documents", one.name, one.documents)
+        if not built.unchanged:
+            logger.info("%s: indexed again, %s documents", built.name, built.documents)
         return True
 
     def _build(self, wanted: AllowedKnowledgeBase | None, reporter: Reporter) -> Built:
         """Brings one index up to date, after another build of it if one runs. Raises DeploymentError."""
         name = wanted.name if wanted else "baseline"
         try:
-            one = self.builder.build(wanted, reporter(name))
-            while one is None:
+            built = self.builder.build(wanted, reporter(name))
+            while built is None:
                 logger.warning("%s: waiting for another build", name)
                 time.sleep(_WAIT_SECONDS)
-                one = self.builder.build(wanted, reporter(name))
+                built = self.builder.build(wanted, reporter(name))
         except SourceUnavailable as error:
             address = wanted.address if wanted else self.builder.baseline
             raise DeploymentError(
                 f"{name} ({address.url}) cannot be indexed: {error.reason}. {_REMEDIES[type(address)]}"
             ) from error
-        return replace(one, name=name)
+        return replace(built, name=name)
 
     def _addresses(self) -> dict[str, Address]:
         return {
             "baseline": self.builder.baseline,
-            **{one.name: one.address for one in self.builder.allow.named},
+            **{overlay.name: overlay.address for overlay in self.builder.allow.named},
         }
 
 

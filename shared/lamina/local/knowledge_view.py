@@ -35,18 +35,18 @@ def pending_text(rows: Sequence[Proposal]) -> str:
 
 def shown_text(found: Examined) -> str:
     """The proposal, its sources as they are now, and whether it could be accepted."""
-    one = found.reviewed
-    capture, context = one.payload["capture"], one.payload["context"]
+    reviewed = found.reviewed
+    capture, context = reviewed.payload["capture"], reviewed.payload["context"]
     head = [
-        f"Proposal {one.row.id}: {safe(capture['title'])}",
-        f"  status    {one.row.status}",
-        f"  proposed  {one.row.proposed_at}, by {safe(one.row.owner)}",
+        f"Proposal {reviewed.row.id}: {safe(capture['title'])}",
+        f"  status    {reviewed.row.status}",
+        f"  proposed  {reviewed.row.proposed_at}, by {safe(reviewed.row.owner)}",
         f"  kind      {safe(capture['kind'])}",
         *([f"  tags      {safe(', '.join(capture['tags']))}"] if capture["tags"] else []),
-        f"  reason    {_indented(safe(one.payload['reason']))}",
+        f"  reason    {_indented(safe(reviewed.payload['reason']))}",
         f"  run       {safe(context['run_id'])}",
         f"  note      {safe(found.note_path)}",
-        f"  review    {one.review_sha256}",
+        f"  review    {reviewed.review_sha256}",
     ]
     body = ["", "Note", *(f"  │ {line}" for line in safe(capture["body"]).splitlines())]
     sources = [line for source in found.sources for line in ("", *_source_lines(source))]
@@ -55,12 +55,12 @@ def shown_text(found: Examined) -> str:
 
 def shown_value(found: Examined) -> dict[str, Any]:
     """The same as a JSON object."""
-    one = found.reviewed
+    reviewed = found.reviewed
     return {
-        "pending_id": one.row.id,
-        "status": str(one.row.status),
-        **one.payload,
-        "review_sha256": one.review_sha256,
+        "pending_id": reviewed.row.id,
+        "status": str(reviewed.row.status),
+        **reviewed.payload,
+        "review_sha256": reviewed.review_sha256,
         "note_path": found.note_path,
         "obstacle": None if found.obstacle is None else str(found.obstacle),
         "cited": [

@@ -48,8 +48,8 @@ class Session:
             return self._answer(frame, len(line))
         if self.version != BATCHING or not frame:
             return error_frame(ProtocolError(INVALID_REQUEST, f"batches are of revision {BATCHING} alone"), None)
-        answers = [self._answer(one, len(compact(one))) for one in frame]
-        return [one for one in answers if one is not None] or None
+        answers = [self._answer(inner, len(compact(inner))) for inner in frame]
+        return [answer for answer in answers if answer is not None] or None
 
     def _answer(self, frame: Any, size: int) -> Fields | None:
         caller = Caller(mcp_client=self.client, user_agent="lamina-mcp", has_key=True)

@@ -84,11 +84,11 @@ def _show_brief(envelope: Envelope, data: dict[str, Any], console: Console) -> N
 
 
 def _show_check(envelope: Envelope, data: dict[str, Any], console: Console) -> None:
-    floor = Table("required file", "served from", "state", expand=False)
-    for one in data["required"]:
-        state = "valid" if one["valid"] else "invalid" if one["present"] else "missing"
-        floor.add_row(*map(Text, (one["path"], one["served_from"] or "", state)))
-    console.print(floor)
+    required = Table("required file", "served from", "state", expand=False)
+    for file in data["required"]:
+        state = "valid" if file["valid"] else "invalid" if file["present"] else "missing"
+        required.add_row(*map(Text, (file["path"], file["served_from"] or "", state)))
+    console.print(required)
     for source, counts in data["documents"].items():
         kinds = ", ".join(f"{kind} {count}" for kind, count in counts.items() if kind != "total")
         console.print(Text(f"{source}: {counts['total']} documents" + (f" ({kinds})" if kinds else "")))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from lamina.http.telemetry_report import rendered, reports_of
-from lamina.local.deployment import DeploymentError, remembered
+from lamina.local.deployment import DeploymentError, add_data_option, remembered
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import compose
 from lamina.telemetry.figures import Period, Report, Span
@@ -23,7 +22,7 @@ from lamina.telemetry.tables import TABLES, Table, summary, title, verdict
 _PURPOSE = "report calls, errors, latency and token spend of a day or a week"
 
 
-def add_report(commands: Any, add_data: Callable[[argparse.ArgumentParser], None]) -> None:
+def add_report(commands: Any) -> None:
     """Adds the command to the parser's commands."""
     sub = commands.add_parser("report", help=_PURPOSE, description=_PURPOSE)
     sub.add_argument("--period", choices=[*map(str, Period)], default=str(Period.DAY), help="how long (day)")
@@ -37,7 +36,7 @@ def add_report(commands: Any, add_data: Callable[[argparse.ArgumentParser], None
     sub.add_argument(
         "--with-private", action="store_true", help="count private knowledge bases too: not for publication"
     )
-    add_data(sub)
+    add_data_option(sub)
     sub.set_defaults(command=report)
 
 

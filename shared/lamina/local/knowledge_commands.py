@@ -60,7 +60,7 @@ def add_global_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-freshness", action="store_true", help="accepted for other clients; has no effect")
 
 
-def add_knowledge_command(commands: Any) -> None:
+def add_knowledge_commands(commands: Any) -> None:
     """Adds `knowledge` and its own commands to the parser's commands."""
     purpose = "cite, propose, review and accept knowledge; without a command, the contract for process clients"
     knowledge = commands.add_parser("knowledge", help=purpose, description=purpose)

@@ -1,0 +1,156 @@
+"""The commands `lamina serve`, `lamina index` and `lamina mcp`: build the indexes, and answer from them."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from lamina.index.build import Progress as Reporter
+from lamina.indexer.builds import ThreadedBuilds
+from lamina.indexer.indexing import Built
+from lamina.local.deployment import (
+    DEFAULT_PORT,
+    TEMPLATE,
+    Deployment,
+    DeploymentError,
+    add_data_option,
+    chosen,
+    existing,
+)
+from lamina.local.indexes import LocalIndexes
+from lamina.runtime.settings import Settings
+from lamina.runtime.wiring import compose, wire
+
+
+def add_serving_commands(commands: Any) -> None:
+    """Adds the three commands to the parser's commands."""
+    serve = _add(commands, "serve", _serve, "build the indexes and serve the whole API on this machine")
+    serve.add_argument("--port", type=int, default=DEFAULT_PORT, help=f"0 takes a free one ({DEFAULT_PORT})")
+    _add(commands, "index", _index, "build the indexes without serving")
+    mcp = _add(commands, "mcp", _mcp, "serve the Model Context Protocol on standard input and output")
+    mcp.add_argument("--knowledge-base", metavar="NAME", help="what calls search that name none")
+    mcp.add_argument("--bucket", help="serve the indexes of a deployment, from its bucket on AWS")
+
+
+def _add(commands: Any, name: str, command: Any, purpose: str) -> argparse.ArgumentParser:
+    """A command over a baseline and its overlays."""
+    sub: argparse.ArgumentParser = commands.add_parser(name, help=purpose, description=purpose)
+    sub.add_argument("baseline", nargs="?", help="folder or URL that calls without a knowledge base search")
+    sub.add_argument("--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow")
+    sub.add_argument("--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over")
+    add_data_option(sub)
+    sub.set_defaults(command=command)
+    return sub
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from lamina.local.gateway import Gateway
+    from lamina.local.server import Server
+    from lamina.local.template import routes
+
+    deployment = _chosen(arguments)
+    os.environ.update(deployment.environment())
+    try:
+        server = Server(("127.0.0.1", arguments.port), Gateway(routes(TEMPLATE)))
+    except (OSError, OverflowError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise DeploymentError(
+            f"port {arguments.port} cannot be used: {why}. Choose another with --port (make serve PORT=N)."
+        ) from error
+    logging.getLogger("lamina.local").setLevel(logging.INFO)
+    with server:
+        indexes = _build(deployment)
+        wire().queue = ThreadedBuilds(indexes.builder)
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+        with _watched(indexes):
+            _say_where(deployment, f"http://127.0.0.1:{server.port}")
+            server.serve_forever()
+    return 0
+
+
+def _say_where(deployment: Deployment, address: str) -> None:
+    print(f"Serving {deployment.baseline} on {address}", file=sys.stderr)
+    for entry in deployment.allow:
+        print(f"  knowledge base {entry.partition('=')[0]}: {entry.partition('=')[2]}", file=sys.stderr)
+    print(f"Try: curl '{address}/v1/catalog'   Stop: Ctrl-C", file=sys.stderr, flush=True)
+
+
+def _index(arguments: argparse.Namespace) -> int:
+    _build(_chosen(arguments))
+    return 0
+
+
+def _mcp(arguments: argparse.Namespace) -> int:
+    from lamina.local.stdio import serve
+
+    if arguments.bucket is not None:
+        os.environ.pop("LAMINA_DATA", None)
+        os.environ["LAMINA_BUCKET"] = arguments.bucket
+        serve(compose(Settings.of(os.environ)), arguments.knowledge_base)
+        return 0
+    is_new = arguments.baseline or arguments.allow or arguments.settings
+    deployment = _chosen(arguments) if is_new else existing(arguments.data)
+    os.environ.update(deployment.environment())
+    indexes = _build(deployment)
+    with _watched(indexes):
+        runtime = compose(Settings.of(os.environ))
+        runtime.queue = ThreadedBuilds(indexes.builder)
+        serve(runtime, arguments.knowledge_base)
+    return 0
+
+
+def _chosen(arguments: argparse.Namespace) -> Deployment:
+    return chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings)
+
+
+@contextmanager
+def _watched(indexes: LocalIndexes) -> Iterator[None]:
+    """Has what changes indexed again meanwhile."""
+    stop = threading.Event()
+    threading.Thread(target=indexes.watch, args=(stop,), daemon=True).start()
+    try:
+        yield
+    finally:
+        stop.set()
+
+
+def _build(deployment: Deployment) -> LocalIndexes:
+    """Brings the indexes of a deployment up to date, with progress, and remembers it."""
+    deployment.make_folder()
+    indexes = LocalIndexes.of(deployment)
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
+
+        def reporter(name: str) -> Reporter:
+            bar = bars.add_task(f"indexing {name}", total=None)
+            return lambda done, total: bars.update(bar, completed=done, total=total)
+
+        built = indexes.build(reporter)
+    deployment.save()
+    for index in built:
+        _show_built(index, console)
+    return indexes
+
+
+def _show_built(index: Built, console: Console) -> None:
+    count = "unchanged" if index.unchanged else _counted(index.documents)
+    console.print(f"{index.name}: {count}, revision {index.revision}", highlight=False)
+    for skipped in index.skipped:
+        console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
+    if index.faulty:
+        console.print(f"  remarks on {_counted(index.faulty)}, which lamina baseline-check lists", highlight=False)
+
+
+def _counted(documents: int | None) -> str:
+    return "1 document" if documents == 1 else f"{documents} documents"
