@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +26,32 @@ def handler(event, context):
     return {"statusCode": 201, "headers": {"X-One": "c"}, "multiValueHeaders": many, "body": json.dumps(event)}
 """
 
+ANSWER = '    return {"statusCode": 200, "body": ""}\n'
+
 Send = Callable[[bytes], tuple[bytes, dict[str, Any]]]
+
+
+@contextmanager
+def serving(route: Route) -> Iterator[int]:
+    """A server of one route; its port."""
+    with Server(("127.0.0.1", 0), Gateway([route])) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        try:
+            yield server.port
+        finally:
+            server.stop()
+            thread.join()
 
 
 @pytest.fixture
 def send(tmp_path: Path) -> Iterator[Send]:
     """Sends bytes to a gateway whose only function answers with its event; the head and the event."""
     (tmp_path / "app.py").write_text(ECHO)
-    route = Route("/echo/{name}/{rest+}", "ANY", tmp_path, "app.handler")
-
-    with Server(("127.0.0.1", 0), Gateway([route])) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
+    with serving(Route("/echo/{name}/{rest+}", "ANY", tmp_path, "app.handler")) as port:
 
         def sent(content: bytes) -> tuple[bytes, dict[str, Any]]:
-            with socket.create_connection(("127.0.0.1", server.port), timeout=20) as connection:
+            with socket.create_connection(("127.0.0.1", port), timeout=20) as connection:
                 connection.sendall(content)
                 connection.shutdown(socket.SHUT_WR)
                 received = b"".join(iter(lambda: connection.recv(65_536), b""))
@@ -45,8 +59,6 @@ def send(tmp_path: Path) -> Iterator[Send]:
             return head, json.loads(body)
 
         yield sent
-        server.stop()
-        thread.join()
 
 
 def test_a_path_stays_percent_encoded_and_its_parameters_are_found(send: Send) -> None:
@@ -89,3 +101,31 @@ def test_a_function_s_status_and_repeated_headers_are_written(send: Send) -> Non
     assert status == b"HTTP/1.1 201 Created"
     assert [line for line in lines if line.lower().startswith(b"x-two")] == [b"X-Two: a", b"X-Two: b"]
     assert b"Server: lamina" in lines
+
+
+@pytest.mark.parametrize("answer", ["{}", "None", '{"statusCode": 200, "headers": {"X": "a\\r\\nb"}, "body": ""}'])
+def test_a_function_whose_answer_is_none_is_an_internal_error(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, answer: str
+) -> None:
+    caplog.set_level(logging.CRITICAL)
+    (tmp_path / "app.py").write_text(f"def handler(event, context):\n    return {answer}\n")
+    with serving(Route("/odd", "ANY", tmp_path, "app.handler")) as port:
+        connection = HTTPConnection("127.0.0.1", port, timeout=20)
+        connection.request("GET", "/odd")
+        response = connection.getresponse()
+        assert (response.status, json.loads(response.read())["error_code"]) == (500, "INTERNAL_ERROR")
+        connection.close()
+
+
+def test_requests_that_wait_for_a_thread_are_answered_and_nothing_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "app.py").write_text("import time\ndef handler(event, context):\n    time.sleep(0.2)\n" + ANSWER)
+    with serving(Route("/slow", "ANY", tmp_path, "app.handler")) as port, ExitStack() as opened:
+        connections = [
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20)) for _ in range(12)
+        ]
+        for connection in connections:
+            connection.sendall(b"GET /slow HTTP/1.1\r\nhost: x\r\n\r\n")
+        assert [connection.recv(12) for connection in connections] == [b"HTTP/1.1 200"] * 12
+    assert caplog.records == []

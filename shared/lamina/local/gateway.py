@@ -41,7 +41,7 @@ class Gateway:
                 self._handlers[route.code] = load_handler(route.code, route.handler)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Any request: find the function, call it, give what it says."""
+        """Answers any request: finds its function and calls it."""
         try:
             response = self._respond(environ)
         except LaminaError as error:
@@ -55,7 +55,7 @@ class Gateway:
         return [] if status in _BODILESS or environ["REQUEST_METHOD"] == "HEAD" else [content]
 
     def _respond(self, environ: WSGIEnvironment) -> dict[str, Any]:
-        """The proxy response to a request. Raises LaminaError for what reaches no function, or fails in it."""
+        """The proxy response to a request. Raises LaminaError if no function answers it."""
         if REFUSED in environ:
             raise refusal(environ[REFUSED])
         method = environ["REQUEST_METHOD"]
@@ -67,7 +67,7 @@ class Gateway:
         except Exception as error:
             # As API Gateway does for a function that fails.
             logger.error("a handler failed: %s", route.path, exc_info=True)
-            raise LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.") from error
+            raise refusal(HTTPStatus.INTERNAL_SERVER_ERROR) from error
 
     def _found(self, path: str, method: str) -> tuple[Route, dict[str, str]]:
         """The route of a path and the path's parameters. Raises UNKNOWN_PATH."""
@@ -91,7 +91,9 @@ def load_handler(folder: Path, name: str) -> Handler:
 
 
 def refusal(status: int) -> LaminaError:
-    """What is said of a request that the server refused with an HTTP status."""
+    """The error for a request that the server refused or that a function failed to answer, by its HTTP status."""
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return LaminaError("INTERNAL_ERROR", "Something failed that should not. Try again later.")
     if status == HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
         message = f"the URL and its headers are over {MAX_HEAD_BYTES} bytes, or over {MAX_HEADERS} headers. Use POST."
         return LaminaError("REQUEST_TOO_LARGE", message, max_bytes=MAX_HEAD_BYTES)

@@ -1,7 +1,8 @@
-"""HTTP on one address over a WSGI application: waitress, with what may be framed in two ways refused."""
+"""An HTTP server for one WSGI application: waitress, made to refuse every request that could be read in two ways."""
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -24,32 +25,34 @@ MAX_HEADERS = 100
 _THREADS = 4
 _MAX_CONNECTIONS = 1024
 _IDLE_SECONDS = 30
-# A request has to be here whole by then, however slowly and however often its bytes come.
+# A request must have arrived in full by then, even if its bytes keep coming.
 _REQUEST_SECONDS = 60.0
-# For so long, what follows a refused request is read away: closing at once would reset the answer on its way.
+# How long bytes after a refused request are read and discarded: closing at once could reset the answer on its way.
 _LINGER_SECONDS = 5.0
 
-# Keys of the environment: the header fields as sent, in order; and the HTTP status of a request that was refused.
+# Keys of the WSGI environment: the headers as sent, in order; the HTTP status if the server refused the request.
 FIELDS = "lamina.fields"
 REFUSED = "lamina.refused"
 
 
 class Server(TcpWSGIServer):
-    """An HTTP/1.1 server that listens as soon as it is made, and answers once `serve_forever` runs.
+    """An HTTP/1.1 server. It listens as soon as it is created, and answers while `serve_forever` runs.
 
-    A request that cannot be read reaches the application too, with the status of its refusal under `REFUSED` and
-    nothing else; its connection is closed after the answer. Raises OSError or OverflowError where the address cannot
-    be had.
+    The application also answers requests that cannot be read: their environment holds only the method and, under
+    `REFUSED`, the status. The connection is closed after the answer. The constructor raises OSError or OverflowError
+    if it cannot listen on the address.
     """
 
     def __init__(self, address: tuple[str, int], application: WSGIApplication) -> None:
         self.channel_class = _Connection
         self._stopped = threading.Event()
+        # waitress warns of every request that waits for a thread, which any page with many files causes.
+        logging.getLogger("waitress.queue").setLevel(logging.ERROR)
         listening = socket.create_server(address)
         adjustments = Adjustments(
             sockets=[listening],
             threads=_THREADS,
-            # waitress counts its own listening socket and its wake-up pipe among the connections.
+            # waitress counts its listening socket and its wake-up pipe as connections.
             connection_limit=_MAX_CONNECTIONS + 2,
             channel_timeout=_IDLE_SECONDS,
             cleanup_interval=1,
@@ -70,16 +73,16 @@ class Server(TcpWSGIServer):
 
     @property
     def port(self) -> int:
-        """The port that it listens on."""
+        """The port it listens on."""
         return int(self.effective_port)
 
     def serve_forever(self) -> None:
-        """Answers until `stop`, or until a signal's exception; the requests in hand are finished first."""
+        """Answers requests until `stop` is called or a signal handler raises."""
         while not self._stopped.is_set():
             wasyncore.loop(timeout=1.0, use_poll=True, map=self._map, count=1)
 
     def stop(self) -> None:
-        """Ends `serve_forever`, from another thread."""
+        """Ends `serve_forever`. May be called from another thread."""
         self._stopped.set()
         self.pull_trigger()
 
@@ -87,11 +90,11 @@ class Server(TcpWSGIServer):
         return self
 
     def __exit__(self, *exception: object) -> None:
-        self.task_dispatcher.shutdown()
+        self.task_dispatcher.shutdown()  # finishes the requests in progress
         wasyncore.close_all(self._map)
 
     def maintenance(self, now: float) -> None:
-        """Closes connections that are idle or late; called about once a second."""
+        """Closes idle and late connections. waitress calls it about once a second."""
         super().maintenance(now)
         for connection in self.active_channels.values():
             if connection.is_late(now):
@@ -99,9 +102,9 @@ class Server(TcpWSGIServer):
 
 
 class _Request(HTTPRequestParser):
-    """waitress's parser without its leniency; `fields` are the headers as they were sent."""
+    """waitress's parser, made strict. `fields` are the headers as they were sent."""
 
-    # Until a request line is read; an answer to what has none is written under them.
+    # For the answer to a request whose first line cannot be read.
     command = "GET"
     version = "1.1"
 
@@ -111,19 +114,19 @@ class _Request(HTTPRequestParser):
         self.fields: list[tuple[str, str]] = []
 
     def received(self, data: bytes) -> int:
-        """Takes in bytes and says how many of them are this request's."""
+        """Parses more bytes and returns how many of them belong to this request."""
         if not self.header_plus.strip(b"\r\n") and self.body_rcv is None and data.lstrip(b"\r\n")[:1].isspace():
-            # waitress would strip it.
+            # waitress would ignore it.
             self.error, self.completed = BadRequest("white space before the request line"), True
             return len(data)
         consumed: int = super().received(data)
         if self.completed:
-            # Nothing is left to wait for; waitress would wait nevertheless.
+            # Otherwise waitress would send `100 Continue` and wait for a body that does not come.
             self.expect_continue = False
         return consumed
 
     def parse_header(self, header_plus: bytes) -> None:
-        """Reads the request line and the headers. Raises ParsingError."""
+        """Parses the request line and the headers. Raises ParsingError."""
         first, *lines = header_plus.split(b"\r\n")
         if first[-1:].isspace() or b"\r\n " in header_plus or b"\r\n\t" in header_plus:
             raise ParsingError("white space after the request line or before a header")
@@ -142,10 +145,10 @@ class _Request(HTTPRequestParser):
 
 
 class _Answer(WSGITask):
-    """A request on its way through the application, whether it could be read or not."""
+    """Calls the application with one request, readable or not, and sends its answer."""
 
     def get_environment(self) -> WSGIEnvironment:
-        """The WSGI environment, with the fields or the refusal."""
+        """The WSGI environment, with `FIELDS` or `REFUSED`."""
         if self.request.error:
             self.set_close_on_finish()
             self.channel.refused = True
@@ -155,19 +158,19 @@ class _Answer(WSGITask):
         return environ
 
     def write(self, data: bytes) -> None:
-        """Sends head and body in one piece, since the application gives its body whole and says its length."""
+        """Sends head and body together: the application returns its whole body at once, with its length."""
         self.channel.write_soon(self.build_response_header() + data)
         self.wrote_header = True
         self.content_bytes_written = len(data)
 
     def set_close_on_finish(self) -> None:
-        """Has the connection closed, but for an answer that has no body and so needs no length: waitress would."""
+        """Closes the connection after this answer, but not merely because a 204 or 304 has no length."""
         if self.has_body or self.version == "1.0" or self.request.connection_close:
             super().set_close_on_finish()
 
 
 class _Connection(HTTPChannel):
-    """One connection. After a refusal its writing half is closed first, and what still comes is read away."""
+    """One connection. After a refusal it stops sending first, and discards what still arrives before it closes."""
 
     parser_class = _Request
     task_class = error_task_class = _Answer
@@ -175,24 +178,24 @@ class _Connection(HTTPChannel):
     _lingers_until: float | None = None
 
     def is_late(self, now: float) -> bool:
-        """Whether a request takes too long to arrive, or the end of a refused one to come."""
+        """Whether a request has taken too long to arrive, or a refused client too long to close."""
         if self._lingers_until is not None:
             return now > self._lingers_until
         return self.request is not None and now - self.request.began > _REQUEST_SECONDS
 
     def readable(self) -> bool:
-        """Whether more is to be read."""
+        """Whether to wait for bytes from the client."""
         return self._lingers_until is not None or bool(super().readable())
 
     def handle_read(self) -> None:
-        """Reads what has come."""
+        """Reads what has arrived."""
         if self._lingers_until is None:
             super().handle_read()
         else:
             self.recv(MAX_HEAD_BYTES)
 
     def handle_close(self) -> None:
-        """Closes the connection, at once or in two steps."""
+        """Closes the connection, in two steps after a refusal."""
         if self.refused and self.connected and self._lingers_until is None:
             try:
                 self.socket.shutdown(socket.SHUT_WR)
