@@ -12,8 +12,9 @@ from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.receipts.canonical import Refused, parse
 from lamina.receipts.verify import Given, Unavailable, verify
-from lamina.runtime.adapter import Handler, failed, method_not_allowed
+from lamina.runtime.adapter import failed, method_not_allowed
 from lamina.runtime.event import HttpRequest, HttpResponse, preflight
+from lamina.runtime.logs import Handler, logged
 from lamina.runtime.minting import receipt_key, snapshot_key
 from lamina.runtime.observed import observed
 from lamina.runtime.wiring import Runtime, wire
@@ -33,7 +34,7 @@ def receipts() -> Handler:
         runtime, request = wire(), HttpRequest.of(event)
         return observed(NAME, request, runtime, lambda: respond(request, runtime)).event()
 
-    return handler
+    return logged(handler)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

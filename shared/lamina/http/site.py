@@ -10,9 +10,10 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
 from lamina.http.explorer.pages import asset, read_page
 from lamina.http.openapi import document
-from lamina.runtime.adapter import Handler, caller_of, failed, method_not_allowed
+from lamina.runtime.adapter import caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.event import HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.logs import Handler, logged
 from lamina.runtime.observed import observed_once
 from lamina.runtime.wiring import Runtime, wire
 
@@ -31,7 +32,7 @@ def site() -> Handler:
         request = HttpRequest.of(event)
         return observed_once("site", request, wire(), lambda runtime: respond(request, runtime)).event()
 
-    return handler
+    return logged(handler)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

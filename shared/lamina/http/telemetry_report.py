@@ -12,8 +12,9 @@ from typing import Any
 from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
-from lamina.runtime.adapter import Handler, failed, method_not_allowed
+from lamina.runtime.adapter import failed, method_not_allowed
 from lamina.runtime.event import JSON_TYPE, HttpRequest, HttpResponse, preflight, with_etag
+from lamina.runtime.logs import Handler, logged
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.settings import Settings
@@ -125,7 +126,7 @@ def telemetry_report() -> Handler:
             return observed(NAME, request, runtime, lambda: respond(request, reports)).event()
         return scheduled(event, runtime, reports)
 
-    return handler
+    return logged(handler)
 
 
 def scheduled(event: Mapping[str, Any], runtime: Runtime, reports: Reports) -> dict[str, Any]:

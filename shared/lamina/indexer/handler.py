@@ -17,8 +17,9 @@ from lamina.index.signed import SnapshotRefused
 from lamina.indexer.builds import Builder
 from lamina.indexer.indexing import Built
 from lamina.indexer.wiring import IndexerRuntime, wire_indexer
-from lamina.runtime.adapter import Handler, failed, method_not_allowed
+from lamina.runtime.adapter import failed, method_not_allowed
 from lamina.runtime.event import HttpRequest, HttpResponse, parse_json
+from lamina.runtime.logs import Handler, logged
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.wiring import wire
@@ -56,7 +57,7 @@ def indexer() -> Handler:
         record_task(wire(), started, Outcome("indexer", ERROR if failed_builds else FOUND))
         return {"built": results}
 
-    return handler
+    return logged(handler)
 
 
 def webhook(request: HttpRequest, runtime: IndexerRuntime) -> HttpResponse:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from lamina.contract.ports import StoreUnavailable
 from lamina.runtime.dispatch import Reply, dispatch
 from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
+from lamina.runtime.logs import Handler, logged
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Caller
 from lamina.runtime.signing import InsecureKey
@@ -26,8 +27,6 @@ _CACHE_CONTROL: Mapping[Cached, str] = {
     Cached.BY_THE_CALLER: "private, no-cache",
 }
 
-Handler = Callable[[Mapping[str, Any], object], dict[str, Any]]
-
 
 def adapt(action: Action) -> Handler:
     """The handler of an action. An event without `httpMethod` is a direct invocation: arguments in, envelope out."""
@@ -38,7 +37,7 @@ def adapt(action: Action) -> Handler:
             return dispatch(action, lambda: arguments_of(event), Caller(has_key=True), runtime).envelope
         return respond(action, HttpRequest.of(event), runtime).event()
 
-    return handler
+    return logged(handler)
 
 
 def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:

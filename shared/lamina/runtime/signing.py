@@ -79,7 +79,8 @@ def _secret_key(name: str) -> bytes:
 
     try:
         # Within a function's ten seconds there has to be time left to say that it failed.
-        value = make_client("secretsmanager", read_seconds=1.5, attempts=2).get_secret_value(SecretId=name)
+        client = make_client("secretsmanager", at_cold_start=True, read_seconds=1.5, attempts=2)
+        value = client.get_secret_value(SecretId=name)
     except FAILURES as error:
         raise StoreUnavailable(f"the secret cannot be read: {type(error).__name__}") from error
     text = value.get("SecretString")

@@ -132,7 +132,7 @@ def object_store(settings: Settings, *, patient: bool = False) -> ObjectStore:
     if patient:
         return S3Store(make_client("s3", read_seconds=20.0, attempts=5), settings.bucket)
     # Within a function's ten seconds there has to be time left to say that it failed.
-    return S3Store(make_client("s3", read_seconds=1.5, attempts=2), settings.bucket, seconds=6.0)
+    return S3Store(make_client("s3", at_cold_start=True, read_seconds=1.5, attempts=2), settings.bucket, seconds=6.0)
 
 
 def _sink(settings: Settings) -> RecordSink:
@@ -158,7 +158,7 @@ def _body_limit(settings: Settings) -> BodyLimit:
         from lamina.stores.dynamodb import DynamoRateCounter
 
         # A table that does not answer must not hold up a reader for long.
-        return DynamoRateCounter(make_client("dynamodb", read_seconds=1.0, attempts=2), table)
+        return DynamoRateCounter(make_client("dynamodb", at_cold_start=True, read_seconds=1.0, attempts=2), table)
 
     return BodyLimit(
         cache(counter),

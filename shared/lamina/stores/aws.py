@@ -6,7 +6,6 @@ import threading
 from functools import cache
 from typing import Any
 
-import boto3
 import botocore.session
 import urllib3
 from botocore.config import Config
@@ -24,13 +23,17 @@ _MAKING = threading.Lock()
 def make_client(
     service: str,
     *,
+    at_cold_start: bool = False,
     region: str | None = None,
     connect_seconds: float = 1.0,
     read_seconds: float = 3.0,
     attempts: int = 3,
     connections: int = 10,
 ) -> Any:
-    """A client that gives up soon: each attempt waits at most `read_seconds` for the next bytes."""
+    """A client that gives up soon: each attempt waits at most `read_seconds` for the next bytes.
+
+    boto3 makes it, or botocore alone where a caller waits for it `at_cold_start`: docs/adr/0006-aws-clients.md.
+    """
     config = Config(
         connect_timeout=connect_seconds,
         read_timeout=read_seconds,
@@ -38,15 +41,25 @@ def make_client(
         max_pool_connections=connections,
     )
     with _MAKING:  # a session may be used by one thread at a time, its clients by any
-        return _session().client(service, region_name=region, config=config)
+        if at_cold_start:
+            return _session().create_client(service, region_name=region, config=config)
+        return _boto3_session().client(service, region_name=region, config=config)
 
 
 @cache
-def _session() -> boto3.Session:
+def _session() -> botocore.session.Session:
     """One session for all clients, which then read what they share once: 40 ms for each client after the first."""
     session = botocore.session.get_session()
     session.register_component("data_loader", _OwnServices())
-    return boto3.Session(botocore_session=session)
+    return session
+
+
+@cache
+def _boto3_session() -> Any:
+    """boto3 over the same session, made once: it adds its methods to a session's clients, and only once it may."""
+    import boto3  # not for a reader's cold start
+
+    return boto3.Session(botocore_session=_session())
 
 
 class _OwnServices(Loader):  # type: ignore[misc]

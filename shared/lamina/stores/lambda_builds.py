@@ -59,4 +59,4 @@ def _client() -> Any:
     from lamina.stores.aws import make_client
 
     # Whoever asks has a caller waiting, and the next call asks again.
-    return make_client("lambda", read_seconds=2.0, attempts=1)
+    return make_client("lambda", at_cold_start=True, read_seconds=2.0, attempts=1)
