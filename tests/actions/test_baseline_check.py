@@ -1,4 +1,4 @@
-"""baseline-check: the floor's files and tiers, the counts that envelopes leave out, and the corpus check."""
+"""baseline-check: the required files and their tiers, the counts that envelopes leave out, and the corpus check."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _check(deployed: Deployed, **arguments: Any) -> dict[str, Any]:
     return answer
 
 
-def test_a_whole_floor_is_complete_and_says_where_each_file_comes_from(sample: Corpus) -> None:
+def test_a_baseline_with_every_required_file_is_complete_and_says_where_each_file_comes_from(sample: Corpus) -> None:
     answer = _check(sample.deployed, knowledge_base_url=sample.overlay)
     assert (answer["status"], answer["governance_source"]) == ("COMPLETE", "knowledge_base")
     served = {entry["path"]: entry["served_from"] for entry in answer["data"]["required"]}

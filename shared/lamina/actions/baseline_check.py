@@ -176,7 +176,7 @@ _UNLESS_UNREACHABLE = (
 
 ACTION = Action(
     BaselineCheckRequest.action,
-    "Whether the governance floor is whole, how many documents there are, and what is wrong with them.",
+    "Whether every required governance file is there, how many documents there are, and what is wrong with them.",
     BaselineCheckRequest,
     baseline_check,
     object_of(

@@ -9,7 +9,7 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
 from lamina.contract.schema import TEXT, AnswerField
 from lamina.index.snapshot import ORIGINS, Origin, Snapshot
-from lamina.ranking.scope import floor_document
+from lamina.ranking.scope import required_document
 
 
 class GovernanceSource(StrEnum):
@@ -44,9 +44,9 @@ def read_required(
     REQUIRED_GOVERNANCE_MISSING.
     """
     if scope == SearchScope.KB_ONLY:
-        found = floor_document(snapshot, path, (Origin.OVERLAY,))
+        found = required_document(snapshot, path, (Origin.OVERLAY,))
         return found, GovernanceSource.INCOMPLETE if found is None else GovernanceSource.KNOWLEDGE_BASE
-    found = floor_document(snapshot, path, ORIGINS)
+    found = required_document(snapshot, path, ORIGINS)
     if found is None:
         where = f"the knowledge base {knowledge_base!r}, the baseline" if knowledge_base else "the baseline"
         raise LaminaError(

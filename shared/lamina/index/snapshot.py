@@ -1,4 +1,4 @@
-"""A snapshot: every document of an overlay, a baseline and the bundled floor at one revision, ready to be asked."""
+"""A snapshot: every document of an overlay, a baseline and the bundled files at one revision, ready to be asked."""
 
 from __future__ import annotations
 

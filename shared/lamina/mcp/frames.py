@@ -43,7 +43,7 @@ class ProtocolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A frame's surroundings: who sends it through which door, and what the door's address adds to its calls.
+    """A frame's surroundings: who sends it over which transport, and what the endpoint's address adds to its calls.
 
     `knowledge_base` and `consumer` stand for the arguments that a call leaves out. `headers` are those of HTTP,
     None on stdio. `modern` says that the frame is of the stateless revision.

@@ -42,7 +42,7 @@ class Scope:
 
 @dataclass(frozen=True)
 class Scopes:
-    """The scopes of one snapshot, each worked out once. `required` are the paths of the governance floor."""
+    """The scopes of one snapshot, each worked out once. `required` are the paths of the required governance files."""
 
     snapshot: Snapshot
     required: tuple[str, ...]
@@ -66,7 +66,7 @@ def _scope(snapshot: Snapshot, scope: SearchScope, required: Sequence[str]) -> S
         searched |= snapshot.mask(Origin.BASELINE)
     elif scope == SearchScope.KB_WITH_REQUIRED_BASELINE:
         for path in required:
-            found = floor_document(snapshot, path)
+            found = required_document(snapshot, path)
             if found is not None:
                 searched[found] = True
     _shadow(snapshot, searched)
@@ -77,7 +77,7 @@ def _scope(snapshot: Snapshot, scope: SearchScope, required: Sequence[str]) -> S
     )
 
 
-def floor_document(snapshot: Snapshot, path: str, origins: Sequence[Origin] = tuple(Origin)) -> int | None:
+def required_document(snapshot: Snapshot, path: str, origins: Sequence[Origin] = tuple(Origin)) -> int | None:
     """The document that serves a required path: of the first origin that has it, overlay, baseline, bundle."""
     for origin in origins:
         for number in snapshot.with_path(path):
