@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -102,7 +102,10 @@ class Fact:
 
 
 def facts(folder: Path, scheme: str, ignored: str | None = None) -> list[Fact]:
-    """Every Markdown file of a folder outside dot-folders and one ignored folder, the first of each URI."""
+    """Every Markdown file of a folder outside dot-folders and one ignored folder.
+
+    Of several of one URI the published page has it, the others one of their path.
+    """
     found: dict[str, Fact] = {}
     for path in sorted(_markdown(folder)):
         if ignored is not None and path.startswith(ignored):
@@ -114,7 +117,12 @@ def facts(folder: Path, scheme: str, ignored: str | None = None) -> list[Fact]:
         if kind not in _KINDS:
             fitting = [prefix for prefix in _PREFIXES if path.startswith(prefix)]
             kind = _PREFIXES[max(fitting, key=len)] if fitting else "docs"
-        found.setdefault(uri, Fact(path, uri, kind, metadata))
+        fact = Fact(path, uri, kind, metadata)
+        if uri in found:
+            first, other = sorted((found[uri], fact), key=lambda each: not each.has("exposure", "public", "nav"))
+            found[uri] = first
+            fact = replace(other, uri=f"{scheme}://{other.path.removesuffix('.md')}")
+        found[fact.uri] = fact
     return list(found.values())
 
 

@@ -43,6 +43,7 @@ PARAMETERS: dict[str, st.SearchStrategy[Any]] = {
     "uri": likely("rill://README", "README.md", "docs/duty-desk", "canon/decisions/upload-by-ftp", "docs/duty"),
     "input": words,
     "section": likely("Summary", "summary", "Nothing"),
+    "links": likely(True, False),
     "disclosure": likely("blockquote", "metadata", "summary", "body", "title"),
     "limit": likely(1, 3, 25, 100, 500, "7"),
     "offset": likely(0, 5, 40, 1000),

@@ -10,8 +10,9 @@ import yaml
 from lamina.contract.filters import Kind
 from lamina.contract.tokens import count_tokens
 from lamina.corpus.config import InvalidSettings, parse_settings
-from lamina.corpus.document import Document, common_scheme, parse, uri_of
+from lamina.corpus.document import Document, common_scheme, parse
 from lamina.corpus.kinds import DEFAULT_PREFIXES, kind_of
+from lamina.corpus.remarks import Topic
 
 
 def document(body: str = "# Heading\n", path: str = "docs/file-name.md", **fields: Any) -> Document:
@@ -112,8 +113,7 @@ def test_a_date_is_text(front: str, date: str | None) -> None:
 def test_a_uri_has_a_scheme_and_no_spaces(value: Any, uri: str | None) -> None:
     found = document(uri=value)
     assert found.declared_uri == uri
-    assert uri_of(found, "kb") == (uri or "kb://docs/file-name")
-    assert any("uri" in problem for problem in found.problems) == (value is not None and uri is None)
+    assert any(remark.topic == Topic.UNUSABLE_URI for remark in found.remarks) == (value is not None and uri is None)
 
 
 def test_the_commonest_scheme_counts_and_of_equals_the_first() -> None:
@@ -159,14 +159,12 @@ def test_a_kind_is_declared_or_comes_from_the_longest_prefix(declared: Any, path
 
 
 def test_a_kind_outside_the_five_is_told() -> None:
-    assert any("'chronicle'" in problem for problem in document(kind="chronicle").problems)
+    assert any("'chronicle'" in remark.text for remark in document(kind="chronicle").remarks)
 
 
-def test_what_is_missing_is_told_once() -> None:
-    assert document(tier=1).problems == ("frontmatter lacks audience, exposure",)
-    assert document().problems == ("no frontmatter",)
-    assert parse("a.md", b"---\nx: [\n---\n# A\n").problems == ("frontmatter is not valid YAML: line 3",)
-    assert parse("a.md", b"---\nx: 1\n# A\n").problems == ("frontmatter is not closed",)
+def test_an_optional_field_that_is_missing_is_nothing_to_tell() -> None:
+    assert document(tier=1).remarks == ()
+    assert document().remarks == ()
 
 
 def test_bytes_that_are_not_utf8_are_the_one_thing_that_raises() -> None:

@@ -113,13 +113,13 @@ def test_the_summary_is_the_text_of_the_first_level_2_summary(body: str, summary
 def test_the_first_of_several_h1_is_the_title_and_the_rest_is_told() -> None:
     found = outline("# One\n\n# Two\n")
     assert found.title == "One"
-    assert found.problems == ("2 level-1 headings; the first is the title",)
-    assert outline("text\n").problems == ("no level-1 heading",)
+    assert [remark.text for remark in found.remarks] == ["2 level-1 headings; the first is the title"]
+    assert outline("text\n").remarks == ()
     assert outline("#\n").title is None
 
 
 def test_the_words_of_a_heading_come_without_their_marks() -> None:
-    assert plain_text("a `b` **c** [d](e) <!-- f --> ![g](h)  i") == "a b c d <!-- f --> g i"
+    assert plain_text("a `b` **c** [d](e) <!-- f --> ![g](h)  i") == "a b c d i"
     assert plain_text("snake_case_name") == "snake_case_name"
 
 

@@ -101,7 +101,7 @@ def test_parsing_never_raises_and_its_document_is_json(content: str) -> None:
     found = parse("docs/a.md", content.encode())
     assert found.title
     json.dumps([found.metadata, found.blockquote, found.summary], allow_nan=False).encode()
-    assert all(isinstance(problem, str) for problem in found.problems)
+    assert all(remark.text and (remark.line or 1) > 0 for remark in found.remarks)
 
 
 @settings(max_examples=400, deadline=None)

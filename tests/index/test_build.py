@@ -7,7 +7,9 @@ from tests.corpora import page
 
 from lamina.contract.ports import SkippedFile, SourceFile
 from lamina.corpus.config import parse_settings
-from lamina.corpus.document import Document, parse
+from lamina.corpus.document import Document
+from lamina.corpus.reading import read
+from lamina.corpus.remarks import Level
 from lamina.index.build import Edition, build, config_digest
 from lamina.index.parsed import ParseCache
 from lamina.index.snapshot import Origin, Snapshot
@@ -72,7 +74,7 @@ def test_both_documents_of_one_uri_are_kept_the_overlays_first() -> None:
     assert snapshot.find("a", snapshot.mask(Origin.BASELINE)) == 1
 
 
-def test_a_file_that_cannot_be_indexed_is_in_the_list_of_rejects_and_nowhere_else() -> None:
+def test_a_file_that_cannot_be_indexed_is_a_reject_and_the_second_of_a_uri_has_another() -> None:
     snapshot = built(
         {
             "good.md": "# Good\n",
@@ -81,11 +83,9 @@ def test_a_file_that_cannot_be_indexed_is_in_the_list_of_rejects_and_nowhere_els
             "twin-2.md": page("Twin", uri="kb://t"),
         }
     )
-    assert snapshot.uris == ["kb://good", "kb://t"]
-    assert {reject.path: reject.reason for reject in snapshot.rejects} == {
-        "bad.md": "not UTF-8",
-        "twin-2.md": "duplicate URI: twin-1.md already has kb://t",
-    }
+    assert snapshot.uris == ["kb://good", "kb://t", "kb://twin-2"]
+    assert {reject.path: reject.reason for reject in snapshot.rejects} == {"bad.md": "not UTF-8"}
+    assert [(problem.path, problem.remark.level) for problem in snapshot.problems] == [("twin-2.md", Level.ERROR)]
 
 
 def test_what_a_source_skipped_is_a_reject_too() -> None:
@@ -103,13 +103,11 @@ def test_what_is_wrong_with_a_document_is_told_and_the_document_is_there() -> No
             "d.md": "no heading",
         }
     )
-    told = {(one.path, one.reason) for one in snapshot.problems}
+    told = {(problem.path, problem.remark.text) for problem in snapshot.problems}
     assert len(snapshot) == 3
     assert told == {
         ("a.md", "kind 'poem' is not one of the five; the path decides"),
         ("b.md", "superseded_by 'c.md' names no document"),
-        ("d.md", "no frontmatter"),
-        ("d.md", "no level-1 heading"),
     }
 
 
@@ -120,11 +118,11 @@ def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -
     expected = built(changed).to_data()
     parsed: list[str] = []
 
-    def spy(path: str, content: bytes) -> Document:
+    def spy(path: str, content: bytes) -> tuple[Document, str]:
         parsed.append(path)
-        return parse(path, content)
+        return read(path, content)
 
-    monkeypatch.setattr("lamina.index.build.parse", spy)
+    monkeypatch.setattr("lamina.index.build.read", spy)
     snapshot, _ = build([edition(Origin.BASELINE, changed)], ParseCache.from_data(cache.to_data()))
     assert parsed == ["b.md", "c.md"]
     assert snapshot.titles == ["A", "Changed", "C"]

@@ -43,7 +43,9 @@ def test_it_survives_being_sealed(snapshot: Snapshot) -> None:
         assert again.card(number) == snapshot.card(number)
         assert again.content_hash(number) == snapshot.content_hash(number)
         assert again.tags[number] == snapshot.tags[number]
-    assert again.superseded_by == snapshot.superseded_by
+    assert again.successors == snapshot.successors
+    assert again.links == snapshot.links
+    assert again.problems == snapshot.problems
     assert again.tokens.tolist() == snapshot.tokens.tolist()
 
 
@@ -70,8 +72,8 @@ def test_the_tiers_of_a_document_are_kept(snapshot: Snapshot) -> None:
         ("empty", "empty.md"),
         ("", None),
         ("docs", None),
-        ("docs/A", None),
-        ("kb://docs/a.md", None),
+        ("docs/A", "docs/a.md"),
+        ("kb://docs/a.md", "docs/a.md"),
         ("kb://docs/", None),
         ("other://docs/a", None),
         ("\x00", None),

@@ -80,13 +80,13 @@ def test_unchanged_files_are_not_parsed_again(tmp_path: Path, monkeypatch: pytes
     _indexer(deployed).index(None, Feed(FolderSource(deployed.baseline)), None)
     write(deployed.baseline, {"docs/oak.md": page("Oak", "Rewritten."), "docs/fir.md": page("Fir")})
     parsed: list[str] = []
-    from lamina.corpus.document import parse
+    from lamina.corpus.reading import read
 
     def counted(path: str, content: bytes) -> object:
         parsed.append(path)
-        return parse(path, content)
+        return read(path, content)
 
-    monkeypatch.setattr(build_module, "parse", counted)
+    monkeypatch.setattr(build_module, "read", counted)
     built = _indexer(deployed).index(None, Feed(FolderSource(deployed.baseline)), None)
     assert built.documents == 4
     assert parsed.count("docs/oak.md") == 1

@@ -45,7 +45,10 @@ def shell(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Shell:
     """A folder `oaks` with a document, an empty one, and nothing indexed."""
     write(
         tmp_path / "oaks",
-        {"docs/oak.md": page("Oak", "A tree.", date="2026-01-31"), "drafts/elm.md": page("Elm", "A tree.")},
+        {
+            "docs/oak.md": page("Oak", "A tree.", date="2026-01-31", kind="trees"),
+            "drafts/elm.md": page("Elm", "A tree."),
+        },
     )
     (tmp_path / "empty").mkdir()
     return Shell(tmp_path, capfd)

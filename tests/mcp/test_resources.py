@@ -77,10 +77,10 @@ def test_a_uri_with_letters_that_uris_lack_is_listed_encoded_and_read_so(deploy:
         assert f"# {entry['name']}\n" in _read(gateway, deployed, entry["uri"])["result"]["contents"][0]["text"]
 
 
-def test_a_name_that_is_no_uri_does_not_spoil_the_list(deploy: Deploy, gateway: Address) -> None:
+def test_a_declared_uri_that_is_none_is_replaced_and_does_not_spoil_the_list(deploy: Deploy, gateway: Address) -> None:
     deployed = deploy({"docs/a.md": page("A", uri="kb://a"), "docs/b.md": page("B", uri="http://[oops")})
     [resources] = _pages(gateway, deployed)
-    assert [entry["name"] for entry in resources] == ["A"]
+    assert [(entry["name"], entry["uri"]) for entry in resources] == [("A", "kb://a"), ("B", "kb://docs/b")]
 
 
 def test_a_page_comes_from_the_snapshot_of_the_first(deploy: Deploy, gateway: Address) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from lamina.actions.action import Action, QueryContext
+from lamina.actions.corpus_check import corpus_check, counted, grouped, most_telling
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.request import Request, SearchScope
@@ -24,9 +25,10 @@ from lamina.contract.schema import (
     object_of,
     opening,
 )
+from lamina.corpus.remarks import Level, Topic
 from lamina.governance.manifest import RequiredFile, required_files
 from lamina.governance.resolution import GOVERNANCE_SOURCE, GovernanceSource, lowest, read_required
-from lamina.index.snapshot import ORIGINS, Origin, Snapshot
+from lamina.index.snapshot import ORIGINS, Snapshot
 
 COMPLETE, INCOMPLETE, UNREACHABLE = "COMPLETE", "INCOMPLETE", "UNREACHABLE"
 
@@ -60,11 +62,7 @@ def baseline_check(request: BaselineCheckRequest, context: QueryContext) -> Answ
         files.append(entry)
         sources.append(source)
     missing = [entry["path"] for entry in files if not entry["present"]]
-    found = [
-        *({"source": str(p.origin), "path": p.path, "reason": p.reason} for p in snapshot.problems),
-        *({"source": str(r.origin), "path": r.path, "reason": r.reason} for r in snapshot.rejects),
-    ]
-    problems = [problem for problem in found if problem["source"] != Origin.BUNDLED]
+    findings = corpus_check(snapshot)
     warnings = []
     if missing and request.search_scope == SearchScope.KB_ONLY:
         warnings.append(
@@ -78,8 +76,10 @@ def baseline_check(request: BaselineCheckRequest, context: QueryContext) -> Answ
         "data": {
             "required": files,
             "documents": _counts(snapshot),
-            "problems": problems[:_MOST_PROBLEMS],
-            "problems_total": len(problems),
+            "remarks": counted(findings),
+            "groups": grouped(findings),
+            "problems": [finding.entry() for finding in most_telling(findings, _MOST_PROBLEMS)],
+            "problems_total": len(findings),
             "warnings": warnings,
         },
         "search_scope": str(request.search_scope),
@@ -126,7 +126,7 @@ def _check(
 def _is_valid(snapshot: Snapshot, document: int) -> bool:
     """Whether the file says something under a frontmatter that can be read."""
     return bool(snapshot.body(document).strip()) and not any(
-        problem.reason.startswith("frontmatter is not")
+        problem.remark.topic in (Topic.LOST_FIELD, Topic.OPEN_FRONTMATTER)
         for problem in snapshot.problems
         if problem.path == snapshot.paths[document] and problem.origin == snapshot.origin[document]
     )
@@ -155,15 +155,35 @@ _REQUIRED_FILE = object_of(
     AnswerField("uri", _TEXT_OR_NULL, "its URI, for get"),
     AnswerField("degrades", TEXTS, "the actions that are worse off without it"),
 )
+_COUNT = {"type": "integer"}
+_LEVEL = AnswerField("level", TEXT, "`error`: lost, unreachable, double or unreadable; `warning`; `note`: style")
+_TOPIC = AnswerField("topic", TEXT, "what it is about, as one word")
+_GROUP = object_of(
+    _TOPIC,
+    _LEVEL,
+    AnswerField("count", _COUNT, "remarks of the topic"),
+    AnswerField("reason", TEXT, "the first of them"),
+    AnswerField("paths", TEXTS, "files that they are on, five at most"),
+)
+_PROBLEM = object_of(
+    AnswerField("source", TEXT, "`overlay` or `baseline`"),
+    AnswerField("path", TEXT, "the file"),
+    AnswerField("line", nullable(_COUNT), "where in the file, from 1"),
+    _LEVEL,
+    _TOPIC,
+    AnswerField("reason", TEXT, "what is wrong"),
+)
 _DATA = object_of(
     AnswerField("required", list_of(_REQUIRED_FILE)),
     AnswerField("documents", {"type": "object"}, "by source: documents in all and by kind"),
+    AnswerField("remarks", object_of(*(AnswerField(level, _COUNT) for level in Level)), "how many of each level"),
+    AnswerField("groups", list_of(_GROUP), "the corpus check by topic, errors first"),
     AnswerField(
         "problems",
-        list_of({"type": "object"}),
-        f"the corpus check: `{{source, path, reason}}`, the first {_MOST_PROBLEMS}",
+        list_of(_PROBLEM),
+        f"the corpus check, errors first: {_MOST_PROBLEMS} remarks, and every error beyond",
     ),
-    AnswerField("problems_total", {"type": "integer"}, "how many there are"),
+    AnswerField("problems_total", _COUNT, "how many remarks there are"),
     AnswerField("warnings", TEXTS, "what is likely to surprise in this scope"),
 )
 _UNLESS_UNREACHABLE = (
@@ -187,5 +207,4 @@ ACTION = Action(
     methods=("GET",),
     without_index=unreachable,
     is_tool=False,
-    aliases=("check",),
 )

@@ -10,12 +10,12 @@ from pydantic import Field
 from lamina.actions.action import Cached, QueryContext
 from lamina.actions.entry import disclosed, entry_fields, floor
 from lamina.actions.legacy import legacy_tokens
-from lamina.contract.coercion import Text, TextList
+from lamina.contract.coercion import Boolean, Text, TextList
 from lamina.contract.disclosure import DOCUMENT_FLAGS, Flag
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, CallFacts, Envelope
 from lamina.contract.errors import LaminaError
 from lamina.contract.filters import FILTERS
-from lamina.contract.ids import slug, without_suffix
+from lamina.contract.ids import slug
 from lamina.contract.request import Request, SearchScope
 from lamina.contract.schema import (
     LEGACY,
@@ -25,17 +25,35 @@ from lamina.contract.schema import (
     TEXTS,
     AnswerField,
     Schema,
+    list_of,
     nullable,
     object_of,
     opening,
 )
+from lamina.corpus.address import bare, spellings
+from lamina.corpus.document import is_mdx
+from lamina.index.nearest import LONGEST_COMPARED, nearest
+from lamina.index.snapshot import Reject, Snapshot
 from lamina.ranking.rank import rank
 
 _SUGGESTIONS = 3
-_MOST_LIKELY = 50
-_LONGEST_NAME = 512
+_MOST_LIKELY = 3
+_MOST_LINKS = 50
 _MOST_TOLD = 200
 _CONTENT_HASH = AnswerField("content_hash", TEXT, "SHA-256 of the raw file")
+_PAGES = list_of(object_of(AnswerField("uri", TEXT), AnswerField("title", TEXT)))
+_COUNT = {"type": "integer"}
+_LINKS = AnswerField(
+    "links",
+    object_of(
+        AnswerField("out", _PAGES, f"the documents that it links to, {_MOST_LINKS} at most"),
+        AnswerField("out_total", _COUNT, "how many there are"),
+        AnswerField("back", _PAGES, f"the documents that link to it, {_MOST_LINKS} at most"),
+        AnswerField("back_total", _COUNT, "how many there are"),
+    ),
+    "with `links`: where it leads and what leads to it",
+    always=False,
+)
 
 
 class DocumentRequest(Request):
@@ -54,6 +72,7 @@ class DocumentRequest(Request):
     section: Text | None = Field(
         None, description="Narrows body to one section with its subsections: a heading's text or slug."
     )
+    links: Boolean = Field(False, description="Adds the documents that it links to, and those that link to it.")
 
     @classmethod
     def unknown(cls, name: str) -> LaminaError:
@@ -72,7 +91,7 @@ def document_answer(
     request: type[DocumentRequest], *fields: AnswerField, statuses: Sequence[str] = (FOUND, NOT_FOUND)
 ) -> Schema:
     """The answer about one document, with the fields that the action adds."""
-    entry = object_of(*entry_fields(request.permitted, _CONTENT_HASH))
+    entry = object_of(*entry_fields(request.permitted, _CONTENT_HASH), _LINKS)
     return object_of(
         *opening(request.action, *statuses),
         AnswerField("data", nullable(entry)),
@@ -97,7 +116,9 @@ def answered(
 ) -> Answer:
     """FOUND, with the tiers asked for. Raises SECTION_NOT_FOUND."""
     snapshot = context.snapshot
-    body = _section(snapshot.body(document), request.section) if request.section is not None else None
+    body = None
+    if request.section is not None:
+        body = _section(snapshot.body(document), request.section, mdx=is_mdx(snapshot.paths[document]))
     data: dict[str, Any] = {
         **floor(snapshot, document, with_source=request.knowledge_base_url is not None),
         "content_hash": snapshot.content_hash(document),
@@ -105,6 +126,8 @@ def answered(
     }
     if body is not None and Flag.BODY in request.flags:
         data["body"] = body
+    if request.links:
+        data["links"] = _links(snapshot, document)
     envelope: Envelope = {
         "status": FOUND,
         "action": request.action,
@@ -138,37 +161,60 @@ def absent(
         "disclosure_applied": [str(flag) for flag in request.flags],
         **(extra or {}),
     }
-    name = without_suffix(request.uri.split("://", 1)[-1].strip("/"))
-    unreadable = [reject for reject in snapshot.rejects if without_suffix(reject.path) == name]
-    if unreadable and "reason" not in envelope:
-        envelope["reason"] = f"{unreadable[0].path} is present but not readable: {unreadable[0].reason}."
+    unread = _unread(snapshot, request.uri)
+    if unread is not None and "reason" not in envelope:
+        envelope["reason"] = f"{unread.path} is present but not indexed: {unread.reason}."
     if status == NOT_FOUND:
-        envelope["did_you_mean"] = _near(context, name) if suggest else []
+        envelope["did_you_mean"] = _suggested(context, request.uri) if suggest else []
     envelope["revision"] = str(snapshot.revision)
     return Answer(envelope, snapshot.revision)
 
 
-def _near(context: QueryContext, name: str) -> list[str]:
-    """Up to three URIs of documents that the words of the path find, those with the same last word first."""
-    if len(name) > _LONGEST_NAME:
+def _unread(snapshot: Snapshot, name: str) -> Reject | None:
+    """The file that a name means and that is not in the index."""
+    wanted = {spelling.rpartition("://")[2].casefold() for spelling in spellings(name)}
+    for reject in snapshot.rejects:
+        path = bare(reject.path).casefold()
+        if path in wanted or path.rpartition(".")[0] in wanted:
+            return reject
+    return None
+
+
+def _suggested(context: QueryContext, name: str) -> list[str]:
+    """Up to three URIs: those that are spelled most like a name, then those that its words find."""
+    if len(name) > LONGEST_COMPARED:
         return []
     snapshot = context.snapshot
-    scope = context.scopes[SearchScope.MERGED]
-    ranked = rank(scope.postings, name.replace('"', " ").replace("/", " "), text_of=snapshot.body)
-    last = name.rsplit("/", 1)[-1]
-    likely = ranked.found[ranked.best(_MOST_LIKELY)].tolist()
-    likely.sort(key=lambda number: not snapshot.uris[number].endswith(f"/{last}"))
-    return [snapshot.uris[number] for number in likely[:_SUGGESTIONS]]
+    alike = nearest(name, snapshot.uris, snapshot.paths, _SUGGESTIONS)
+    if len(alike) < _SUGGESTIONS:
+        words = " ".join(spellings(name)[-1].rpartition("://")[2].replace('"', " ").split("/"))
+        ranked = rank(context.scopes[SearchScope.MERGED].postings, words, text_of=snapshot.body)
+        alike += ranked.found[ranked.best(_MOST_LIKELY)].tolist()
+    return list(dict.fromkeys(snapshot.uris[number] for number in alike))[:_SUGGESTIONS]
 
 
-def _section(body: str, wanted: str) -> str:
+def _links(snapshot: Snapshot, document: int) -> dict[str, Any]:
+    """The documents that a document links to and that link to it, in order of URI, as many as are shown of each."""
+    found: dict[str, Any] = {}
+    for name, numbers in (("out", snapshot.links.get(document, ())), ("back", snapshot.linked_from(document))):
+        shown = [number for number in numbers if snapshot.find(snapshot.uris[number]) == number]
+        found[name] = [floor(snapshot, number, with_source=False) for number in shown[:_MOST_LINKS]]
+        found[f"{name}_total"] = len(shown)
+    return found
+
+
+def _section(body: str, wanted: str, *, mdx: bool) -> str:
     from lamina.corpus.markdown import outline  # the parser takes 40 ms to import, and only sections need it
+    from lamina.corpus.prose import prose
 
-    headings = outline(body).headings
-    name = " ".join(wanted.split()).lstrip("# ").casefold()
-    for heading in headings:
-        if heading.text.casefold() == name or heading.slug in (name, slug(wanted)):
-            return body[heading.start : heading.end]
+    headings = outline(body, prose(body, mdx=mdx)).headings
+    name, wanted_slug = " ".join(wanted.split()).lstrip("# "), slug(wanted)
+    named = [
+        h for h in headings if h.text.casefold() == name.casefold() or h.slug in (name, name.casefold(), wanted_slug)
+    ]
+    anchored = [h for h in headings if name in h.anchors or wanted_slug in h.anchors]
+    for heading in named or anchored:
+        return body[heading.start : heading.end]
     known = ", ".join(heading.text for heading in headings[:20]) or "none: the document has no headings"
     raise LaminaError(
         "SECTION_NOT_FOUND",

@@ -24,24 +24,16 @@ def resolve(request: ResolveRequest, context: QueryContext) -> Answer:
     if found is None:
         return absent(request, context, {"supersession_chain": []})
     links = [found]
-    while (target := snapshot.superseded_by.get(links[-1])) is not None:
-        following = _successor(snapshot, links[-1], target)
-        if following is None:
-            broken = {"supersession_chain": _chain(snapshot, links), "superseded_by": target}
-            reason = f"{snapshot.uris[links[-1]]} is superseded by {target!r}, which names no document."
-            return absent(request, context, {"reason": reason, **broken}, suggest=False)
+    while (following := snapshot.successors.get(links[-1])) is not None:
         if following in links:
             circle = {"supersession_chain": _chain(snapshot, [*links, following])}
             return absent(request, context, circle, status=CIRCULAR_SUPERSESSION, suggest=False)
         links.append(following)
+    if (target := snapshot.dangling.get(links[-1])) is not None:
+        broken = {"supersession_chain": _chain(snapshot, links), "superseded_by": target}
+        reason = f"{snapshot.uris[links[-1]]} is superseded by {target!r}, which names no document."
+        return absent(request, context, {"reason": reason, **broken}, suggest=False)
     return answered(request, context, links[-1], {"supersession_chain": _chain(snapshot, links)})
-
-
-def _successor(snapshot: Snapshot, number: int, target: str) -> int | None:
-    """What a `superseded_by` value names: a URI, or a path that means the document's own source first."""
-    own = snapshot.mask(snapshot.origin[number])
-    named = snapshot.find(target) if "://" in target else snapshot.find(target, own)
-    return snapshot.find(target) if named is None else named
 
 
 def _chain(snapshot: Snapshot, links: list[int]) -> list[dict[str, Any]]:

@@ -24,6 +24,8 @@ DEFAULT_INCLUDE = (Kind.CANON, Kind.DOCS, Kind.ESSAYS)
 
 AUDIENCES = ("canon", "docs", "public", "odd", "operators", "apocrypha")
 EXPOSURES = ("nav", "public", "draft", "hidden", "internal")
+DRAFT, HIDDEN = "draft", "hidden"
+"""Exposures of what is not, or not yet, for everybody to find."""
 TIERS = (1, 2, 3, 4)
 
 # The parameters that select a slice: what a category filter is pointed to, and what no call by URI takes.

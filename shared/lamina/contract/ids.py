@@ -8,6 +8,8 @@ import unicodedata
 from dataclasses import dataclass
 
 SHORT_DIGEST = 12
+MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".mdown", ".mkdn", ".mkd", ".qmd", ".rmd")
+"""Endings of the files that are read, in any case; where two files differ in nothing else, the first comes first."""
 
 _REVISION = re.compile(r"[0-9a-f]{12}(\.[0-9a-f]{12})?")
 _NOT_SLUG = re.compile(r"[^\w\- ]+")
@@ -47,8 +49,12 @@ def slug(heading: str) -> str:
 
 
 def without_suffix(path: str) -> str:
-    """The path without `.md` or `.markdown`."""
-    for suffix in (".md", ".markdown"):
-        if path.lower().endswith(suffix):
-            return path[: -len(suffix)]
-    return path
+    """The path without the suffix of a Markdown file."""
+    lowered = path.lower()
+    suffix = next((suffix for suffix in MARKDOWN_SUFFIXES if lowered.endswith(suffix)), "")
+    return path[: len(path) - len(suffix)]
+
+
+def folded_tag(tag: str) -> str:
+    """What two spellings of one tag share: case, composed or decomposed letters and `#` do not tell them apart."""
+    return unicodedata.normalize("NFC", tag).strip().lstrip("#").strip("/").casefold()

@@ -70,7 +70,8 @@ class SkippedFile:
 class SourceTree:
     """All that one revision of a source holds: `revision` is its full hexadecimal id.
 
-    `settings` is the raw text of `.kb.yml` at the root, `ignore` the lines of `.kbignore`.
+    `settings` is the raw text of `.kb.yml` at the root, `ignore` the lines of `.kbignore`, `unread` the paths of
+    files in formats that are not read.
     """
 
     revision: str
@@ -78,6 +79,7 @@ class SourceTree:
     skipped: tuple[SkippedFile, ...] = ()
     settings: str | None = None
     ignore: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 class SourceUnavailable(Exception):  # noqa: N818

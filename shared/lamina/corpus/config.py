@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from lamina.contract.filters import Kind
-from lamina.corpus.frontmatter import NotPlain, plain_yaml
 from lamina.corpus.kinds import DEFAULT_PREFIXES
+from lamina.corpus.plain import NotPlain, plain_yaml
 
+AXES = ("audience", "exposure", "tier")
+"""Fields that the filters select by."""
 _SCHEME = re.compile(r"[a-z][a-z0-9+.-]{0,31}")
 
 
@@ -23,6 +26,14 @@ class KnowledgeBaseSettings(BaseModel):
     scheme: str | None = Field(default=None, description="scheme of the URIs of documents that declare none")
     ignore: tuple[str, ...] = Field(default=(), description="paths left out, in the syntax of .kbignore")
     subfolder: str = Field(default="", description="folder of the repository that holds the documents")
+    drafts: Literal["keep", "leave_out"] = Field(
+        default="keep", description="whether drafts and hidden pages are indexed: `keep` or `leave_out`"
+    )
+    required: tuple[str, ...] | None = Field(
+        default=None,
+        description="fields that `lamina check` asks of every document; without it audience, exposure and tier where "
+        "the knowledge base holds a governance file, else none",
+    )
 
     @field_validator("scheme")
     @classmethod

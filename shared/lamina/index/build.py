@@ -9,26 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from lamina.contract.ids import SHORT_DIGEST, Revision, sha256_hex, without_suffix
+from lamina.contract.ids import SHORT_DIGEST, Revision, sha256_hex
 from lamina.contract.ports import SkippedFile, SourceFile
 from lamina.contract.tokens import count_each
+from lamina.corpus.address import bare, spellings
 from lamina.corpus.config import KnowledgeBaseSettings
-from lamina.corpus.document import (
-    DEFAULT_SCHEME,
-    Document,
-    common_scheme,
-    parse,
-    uri_of,
-)
-from lamina.corpus.kinds import kind_of
+from lamina.corpus.dates import instant
+from lamina.corpus.document import DEFAULT_SCHEME, Document, common_scheme, shown_title
+from lamina.corpus.reading import read
+from lamina.corpus.remarks import Topic
+from lamina.index.addresses import Addresses
 from lamina.index.arrays import CodedColumn
 from lamina.index.collector import collector_resting
+from lamina.index.crossing import crossings
 from lamina.index.parsed import ANALYSIS, ParseCache, Parsed
+from lamina.index.placing import Placed, is_left_out, placed
 from lamina.index.postings import Postings, document_terms
 from lamina.index.snapshot import ORIGINS, Origin, Problem, Reject, Snapshot
 from lamina.index.texts import Texts
 
 Progress = Callable[[int, int], None]
+
+_DRAFT_LEFT_OUT = "it is a draft or hidden, and the settings of the knowledge base leave those out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +42,19 @@ class Edition:
     files: tuple[SourceFile, ...]
     settings: KnowledgeBaseSettings = field(default_factory=KnowledgeBaseSettings)
     skipped: tuple[SkippedFile, ...] = ()
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
-    """A parsed document in its place: what the knowledge base around it makes of it."""
+class _Numbered:
+    """A document with its origin, in order of URI."""
 
     origin: Origin
-    uri: str
-    kind: str
-    parsed: Parsed
+    placed: Placed
 
     @property
     def document(self) -> Document:
-        return self.parsed.document
+        return self.placed.document
 
 
 def config_digest(settings: Iterable[KnowledgeBaseSettings]) -> str:
@@ -80,6 +81,7 @@ def build(
     parsed: dict[Origin, list[Parsed]] = {}
     for edition in editions:
         rejects += [Reject(edition.origin, skipped.path, skipped.reason) for skipped in edition.skipped]
+        rejects += [Reject(edition.origin, path, unread(path), Topic.UNREAD_FORMAT) for path in edition.unread]
         parsed[edition.origin] = []
         for file in sorted(edition.files, key=lambda one: one.path):
             done += 1
@@ -90,15 +92,18 @@ def build(
                 rejects.append(Reject(edition.origin, file.path, "not UTF-8"))
                 continue
             fresh.keep(file, one)
-            parsed[edition.origin].append(one)
+            if is_left_out(one.document, edition.settings):
+                rejects.append(Reject(edition.origin, file.path, _DRAFT_LEFT_OUT, Topic.DRAFT))
+            else:
+                parsed[edition.origin].append(one)
 
     schemes = _schemes(by_origin, parsed)
-    placed: list[_Placed] = []
-    problems: list[Problem] = []
-    for edition in editions:
-        _place(edition, parsed[edition.origin], schemes[edition.origin], placed, rejects, problems)
-    placed.sort(key=lambda one: (one.uri, ORIGINS.index(one.origin)))
-    problems += _dead_ends(placed)
+    numbered = [
+        _Numbered(edition.origin, each)
+        for edition in editions
+        for each in placed(parsed[edition.origin], schemes[edition.origin], edition.settings)
+    ]
+    numbered.sort(key=lambda each: (each.placed.uri, ORIGINS.index(each.origin)))
     overlay, baseline = by_origin.get(Origin.OVERLAY), by_origin[Origin.BASELINE]
     revision = Revision(
         baseline=baseline.revision[:SHORT_DIGEST],
@@ -106,12 +111,18 @@ def build(
     )
     config = config_digest(edition.settings for edition in editions if edition.origin != Origin.BUNDLED)
     scheme = schemes[Origin.OVERLAY if overlay else Origin.BASELINE]
-    return _assemble(placed, revision, scheme, config, rejects, problems), fresh
+    return _assemble(numbered, revision, scheme, config, rejects), fresh
 
 
 def _parse(file: SourceFile) -> Parsed:
-    document = parse(file.path, file.content)
-    return Parsed(document, document_terms(document))
+    document, words = read(file.path, file.content)
+    return Parsed(document, document_terms(document, words))
+
+
+def unread(path: str) -> str:
+    """Why a file that is no Markdown is not read."""
+    suffix = path[path.rfind(".") :].lower()
+    return f"{suffix} is not a format that is read"
 
 
 def _schemes(by_origin: Mapping[Origin, Edition], parsed: Mapping[Origin, list[Parsed]]) -> dict[Origin, str]:
@@ -126,55 +137,32 @@ def _schemes(by_origin: Mapping[Origin, Edition], parsed: Mapping[Origin, list[P
     return {origin: (own(origin) if origin != Origin.BUNDLED else None) or floor for origin in ORIGINS}
 
 
-def _place(
-    edition: Edition,
-    parsed: list[Parsed],
-    scheme: str,
-    placed: list[_Placed],
-    rejects: list[Reject],
-    problems: list[Problem],
-) -> None:
-    prefixes = edition.settings.prefixes()
-    taken: dict[str, str] = {}
-    for one in parsed:
-        document = one.document
-        uri = uri_of(document, scheme)
-        problems += [Problem(edition.origin, document.path, reason) for reason in document.problems]
-        if uri in taken:
-            rejects.append(Reject(edition.origin, document.path, f"duplicate URI: {taken[uri]} already has {uri}"))
-            continue
-        taken[uri] = document.path
-        kind = kind_of(document.declared_kind, document.path, prefixes)
-        placed.append(_Placed(edition.origin, uri, str(kind), one))
-
-
-def _dead_ends(placed: Sequence[_Placed]) -> list[Problem]:
-    """Documents whose `superseded_by` names nothing that is here."""
-    known = {one.uri for one in placed} | {without_suffix(one.document.path) for one in placed}
-    known |= {alias for one in placed for alias in one.document.aliases}
-    return [
-        Problem(one.origin, one.document.path, f"superseded_by {target!r} names no document")
-        for one in placed
-        if (target := one.document.superseded_by) is not None
-        and target not in known
-        and without_suffix(target) not in known
-    ]
-
-
 def _assemble(
-    placed: Sequence[_Placed],
+    numbered: Sequence[_Numbered],
     revision: Revision,
     scheme: str,
     config: str,
     rejects: Sequence[Reject],
-    problems: Sequence[Problem],
 ) -> Snapshot:
-    documents = [one.document for one in placed]
-    aliases: dict[str, int] = {}
-    for number in sorted(range(len(placed)), key=lambda one: ORIGINS.index(placed[one].origin)):
-        for alias in documents[number].aliases:
-            aliases.setdefault(alias, number)
-    floors = count_each([_floor(one) for one in placed])
+    documents = [each.document for each in numbered]
+    uris = [each.placed.uri for each in numbered]
+    titles = [shown_title(document.title) for document in documents]
+    origins = [each.origin for each in numbered]
+    addresses = Addresses(
+        uris=uris,
+        paths=[document.path for document in documents],
+        titles=titles,
+        ranks=[ORIGINS.index(origin) for origin in origins],
+        aliases=_aliases(documents, origins),
+        scheme=scheme,
+    )
+    crossed = crossings(documents, addresses, lambda number: lambda other: origins[other] == origins[number])
+    remarks = [
+        Problem(each.origin, each.document.path, remark)
+        for number, each in enumerate(numbered)
+        for remark in (*each.placed.remarks, *crossed.remarks.get(number, ()))
+    ]
+    floors = count_each([_floor(uri, title) for uri, title in zip(uris, titles, strict=True)])
     tokens = [
         (floor, *list(asdict(document.tokens).values())[1:]) for floor, document in zip(floors, documents, strict=True)
     ]
@@ -182,33 +170,52 @@ def _assemble(
         revision=revision,
         scheme=scheme,
         config=config,
-        uris=[one.uri for one in placed],
+        uris=uris,
         paths=[document.path for document in documents],
-        titles=[document.title for document in documents],
+        titles=titles,
         hashes=[bytes.fromhex(document.content_hash) for document in documents],
-        dates=[document.date for document in documents],
-        origin=CodedColumn.of([str(one.origin) for one in placed]),
-        kind=CodedColumn.of([one.kind for one in placed]),
+        dates=[None if d.date is None else instant(d.date) for d in documents],
+        origin=CodedColumn.of([str(origin) for origin in origins]),
+        kind=CodedColumn.of([each.placed.kind for each in numbered]),
         audience=CodedColumn.of([document.audience for document in documents]),
         exposure=CodedColumn.of([document.exposure for document in documents]),
         tier=CodedColumn.of([document.tier for document in documents]),
         public=CodedColumn.of([document.public for document in documents]),
         start_here=CodedColumn.of([document.start_here for document in documents]),
-        tags=CodedColumn.of([document.tags for document in documents]),
+        tags=CodedColumn.of([tuple(dict.fromkeys((*d.tags, *d.hashtags))) for d in documents]),
         invalidated=CodedColumn.of([document.invalidated for document in documents]),
-        superseded_by={n: d.superseded_by for n, d in enumerate(documents) if d.superseded_by is not None},
-        aliases=aliases,
-        tokens=np.asarray(tokens, dtype=np.int32).reshape(len(placed), 5),
+        successors=dict(crossed.successors),
+        dangling=dict(crossed.dangling),
+        links=dict(crossed.links),
+        aliases=dict(addresses.aliases),
+        tokens=np.asarray(tokens, dtype=np.int32).reshape(len(numbered), 5),
         cards=Texts.pack([_card(document) for document in documents]),
         bodies=Texts.pack([document.body for document in documents]),
-        postings=Postings.build([one.parsed.terms for one in placed]),
+        postings=Postings.build([each.placed.parsed.terms for each in numbered]),
         rejects=tuple(rejects),
-        problems=tuple(problems),
+        problems=tuple(remarks),
     )
 
 
-def _floor(one: _Placed) -> str:
-    return json.dumps({"uri": one.uri, "title": one.document.title}, ensure_ascii=False)
+def _aliases(documents: Sequence[Document], origins: Sequence[Origin]) -> dict[str, int]:
+    """Further names of documents as they are compared, the overlay's before the baseline's before the bundle's."""
+    aliases: dict[str, int] = {}
+    order = sorted(range(len(documents)), key=lambda number: ORIGINS.index(origins[number]))
+    for number in order:
+        folder = documents[number].path.rpartition("/")[0]
+        for name in documents[number].names:
+            for key in spellings(name):
+                if key:
+                    aliases.setdefault(key, number)
+        for name in documents[number].names:
+            # A slug without a slash before it stands in the folder of its page.
+            if "://" not in name and not name.startswith("/"):
+                aliases.setdefault(bare(f"{folder}/{name}"), number)
+    return aliases
+
+
+def _floor(uri: str, title: str) -> str:
+    return json.dumps({"uri": uri, "title": title}, ensure_ascii=False)
 
 
 def _card(document: Document) -> str:

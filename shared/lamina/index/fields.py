@@ -14,8 +14,8 @@ APART: Final = " " * 9
 _FIELDS_OF_THEIR_OWN: Final = frozenset({"title", "uri", "tags"})
 
 
-def field_texts(document: Document) -> Iterator[tuple[str, str]]:
-    """The searched fields of a document as (field, text).
+def field_texts(document: Document, words: str) -> Iterator[tuple[str, str]]:
+    """The searched fields of a document as (field, text); `words` is its body as it is searched.
 
     Title, headings and blockquote usually stand in the body too, so that a word there counts once more.
     """
@@ -25,7 +25,7 @@ def field_texts(document: Document) -> Iterator[tuple[str, str]]:
     yield "tags", "\n".join(document.tags)
     yield "frontmatter", searched_frontmatter(document)
     yield "blockquote", document.blockquote or ""
-    yield "body", document.body
+    yield "body", words
 
 
 def searched_frontmatter(document: Document) -> str:

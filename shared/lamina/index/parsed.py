@@ -8,12 +8,15 @@ from typing import Any
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import SourceFile
 from lamina.corpus.document import Document, TierTokens
+from lamina.corpus.links import Link
 from lamina.corpus.markdown import Heading
+from lamina.corpus.remarks import Remark, Topic
+from lamina.corpus.standing import Successor
 from lamina.index.postings import TermCounts
 from lamina.index.terms import ANALYSIS_VERSION
 
 # Changes whenever parsing or analysis would give another result for the same bytes.
-PARSER_VERSION = "2"
+PARSER_VERSION = "3"
 ANALYSIS = f"{PARSER_VERSION}/{ANALYSIS_VERSION}"
 
 
@@ -43,7 +46,7 @@ class ParseCache:
         """Plain data for sealing."""
         return {
             "analysis": ANALYSIS,
-            "entries": {key: (asdict(one.document), one.terms) for key, one in self.entries.items()},
+            "entries": {key: (_fields(one.document), one.terms) for key, one in self.entries.items()},
         }
 
     @classmethod
@@ -65,11 +68,22 @@ def _key(file: SourceFile) -> str:
     return f"{sha256_hex(file.content)}:{file.path}"
 
 
+def _fields(document: Document) -> dict[str, Any]:
+    """Plain data: a topic is kept as its text."""
+    fields = asdict(document)
+    fields["remarks"] = tuple((str(remark.topic), remark.text, remark.line) for remark in document.remarks)
+    return fields
+
+
 def _document(fields: dict[str, Any]) -> Document:
+    successor = fields["successor"]
     return Document(
         **{
             **fields,
             "headings": tuple(Heading(**heading) for heading in fields["headings"]),
             "tokens": TierTokens(**fields["tokens"]),
+            "links": tuple(Link(**link) for link in fields["links"]),
+            "successor": None if successor is None else Successor(**successor),
+            "remarks": tuple(Remark(Topic(topic), text, line) for topic, text, line in fields["remarks"]),
         }
     )

@@ -28,11 +28,14 @@ TermCounts = tuple[str, bytes, int, int]
 number; how many words the whole document and its head have."""
 
 
-def document_terms(document: Document) -> TermCounts:
-    """The term frequencies of one document over all its fields, and over those of its head."""
+def document_terms(document: Document, words: str | None = None) -> TermCounts:
+    """The term frequencies of one document over all its fields, and over those of its head.
+
+    `words` is its body as it is searched, where that is not the whole of it.
+    """
     everywhere: Counter[str] = Counter()
     head: Counter[str] = Counter()
-    for field, text in field_texts(document):
+    for field, text in field_texts(document, document.body if words is None else words):
         found = Counter(names(text))
         everywhere.update(found)
         if field in HEAD_FIELDS:

@@ -6,14 +6,16 @@ import json
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lamina.contract.ids import Revision, without_suffix
+from lamina.contract.ids import Revision
+from lamina.corpus.remarks import Remark, Topic
+from lamina.index.addresses import Addresses
 from lamina.index.arrays import CodedColumn, from_plain, to_plain
 from lamina.index.fields import APART, frontmatter_lines
 from lamina.index.postings import Postings
@@ -39,6 +41,7 @@ class Reject:
     origin: Origin
     path: str
     reason: str
+    topic: Topic = Topic.UNREADABLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Problem:
 
     origin: Origin
     path: str
-    reason: str
+    remark: Remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,9 @@ class Snapshot:
     start_here: CodedColumn
     tags: CodedColumn
     invalidated: CodedColumn
-    superseded_by: dict[int, str]
+    successors: dict[int, int]
+    dangling: dict[int, str]
+    links: dict[int, tuple[int, ...]]
     aliases: dict[str, int]
     tokens: NDArray[np.int32]
     cards: Texts
@@ -91,6 +96,7 @@ class Snapshot:
     postings: Postings
     rejects: tuple[Reject, ...]
     problems: tuple[Problem, ...]
+    _known: list[Addresses] = field(default_factory=list, compare=False, repr=False)
 
     def __len__(self) -> int:
         return len(self.uris)
@@ -132,20 +138,24 @@ class Snapshot:
         """The documents under a repository path."""
         return (number for number, other in enumerate(self.paths) if other == path)
 
+    def linked_from(self, document: int) -> list[int]:
+        """The documents that link to a document."""
+        return [number for number, targets in self.links.items() if document in targets]
+
+    @property
+    def addresses(self) -> Addresses:
+        """All names of the documents, gathered when the first one is looked for."""
+        if not self._known:
+            ranks = [ORIGINS.index(self.origin[number]) for number in range(len(self))]
+            self._known.append(Addresses(self.uris, self.paths, self.titles, ranks, self.aliases, self.scheme))
+        return self._known[0]
+
     def find(self, name: str, among: NDArray[np.bool_] | None = None) -> int | None:
-        """The document that a URI, an alias, or a path with or without `.md` names; overlay before baseline."""
-
-        def first(documents: Iterable[int]) -> int | None:
-            return next((number for number in documents if among is None or among[number]), None)
-
-        found = first(self.with_uri(name))
-        if found is None and name in self.aliases:
-            found = first(self.with_uri(self.uris[self.aliases[name]]))
-        if found is None and "://" not in name:
-            path = without_suffix(name.strip("/"))
-            same = [number for number, other in enumerate(self.paths) if without_suffix(other) == path]
-            found = first(sorted(same, key=lambda number: ORIGINS.index(self.origin[number])))
-        return found
+        """The document that a name means: URI, path, alias, folder, wiki name; overlay before baseline."""
+        exact = next((number for number in self.with_uri(name) if among is None or among[number]), None)
+        if exact is not None:
+            return exact
+        return self.addresses.find(name, lambda number: among is None or bool(among[number]))
 
     def to_data(self) -> dict[str, Any]:
         """Plain data for sealing."""
@@ -155,14 +165,18 @@ class Snapshot:
             "config": self.config,
             **{name: getattr(self, name) for name in _PLAIN},
             **{name: getattr(self, name).to_plain() for name in _CODED},
-            "superseded_by": self.superseded_by,
+            "successors": self.successors,
+            "dangling": self.dangling,
+            "links": self.links,
             "aliases": self.aliases,
             "tokens": to_plain(self.tokens),
             "cards": (self.cards.dictionary, self.cards.packed),
             "bodies": (self.bodies.dictionary, self.bodies.packed),
             "postings": self.postings.to_data(),
-            "rejects": tuple((str(r.origin), r.path, r.reason) for r in self.rejects),
-            "problems": tuple((str(p.origin), p.path, p.reason) for p in self.problems),
+            "rejects": tuple((str(r.origin), r.path, r.reason, str(r.topic)) for r in self.rejects),
+            "problems": tuple(
+                (str(p.origin), p.path, str(p.remark.topic), p.remark.text, p.remark.line) for p in self.problems
+            ),
         }
 
     @classmethod
@@ -185,14 +199,19 @@ class Snapshot:
             config=data["config"],
             **{name: data[name] for name in _PLAIN},
             **columns,
-            superseded_by=data["superseded_by"],
+            successors=data["successors"],
+            dangling=data["dangling"],
+            links=data["links"],
             aliases=data["aliases"],
             tokens=from_plain(data["tokens"]),
             cards=Texts(*data["cards"]),
             bodies=Texts(*data["bodies"]),
             postings=Postings.from_data(data["postings"]),
-            rejects=tuple(Reject(Origin(o), path, reason) for o, path, reason in data["rejects"]),
-            problems=tuple(Problem(Origin(o), path, reason) for o, path, reason in data["problems"]),
+            rejects=tuple(Reject(Origin(o), path, reason, Topic(topic)) for o, path, reason, topic in data["rejects"]),
+            problems=tuple(
+                Problem(Origin(o), path, Remark(Topic(topic), text, line))
+                for o, path, topic, text, line in data["problems"]
+            ),
         )
         made._check_shape()
         return made

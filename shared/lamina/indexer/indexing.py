@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from lamina.actions.corpus_check import corpus_check, counted
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import (
     AlreadyExists,
@@ -16,12 +17,11 @@ from lamina.contract.ports import (
     SkippedFile,
     Source,
     SourceFile,
-    SourceTree,
     SourceUnavailable,
     StoreUnavailable,
 )
-from lamina.corpus.config import InvalidSettings, KnowledgeBaseSettings, parse_settings
-from lamina.governance.manifest import bundle_revision, bundled_files
+from lamina.corpus.config import AXES, InvalidSettings, KnowledgeBaseSettings, parse_settings
+from lamina.governance.manifest import bundle_revision, bundled_files, required_paths
 from lamina.index.build import Edition, Progress, build
 from lamina.index.parsed import ANALYSIS, ParseCache
 from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
@@ -47,7 +47,9 @@ _RETRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What a build came to: `documents` counts overlay and baseline, `faulty` those with a problem among them.
+    """What a build came to: `documents` counts overlay and baseline, `remarks` what the check says, by level.
+
+    `unread` are the paths of files in formats that are not read.
 
     `unchanged` says that the current index already was of these sources; nothing was counted then.
     """
@@ -57,7 +59,8 @@ class Built:
     documents: int | None
     unchanged: bool
     skipped: tuple[SkippedFile, ...] = ()
-    faulty: int = 0
+    remarks: Mapping[str, int] = field(default_factory=dict)
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,7 @@ class Indexer:
         inputs = _inputs_digest(feeds, revisions)
         if pointer is not None and pointer.inputs == inputs and self._is_whole(pointer):
             return Built(name, pointer.revision, None, unchanged=True)
-        editions = [_edition(origin, feed, revisions[origin]) for origin, feed in feeds]
+        editions = [source_edition(origin, feed, revisions[origin]) for origin, feed in feeds]
         skipped = tuple(one for edition in editions for one in edition.skipped)
         editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
         snapshot, cache = build(editions, self._cache(name), progress)
@@ -118,8 +121,9 @@ class Indexer:
         except AlreadyExists:
             return None
         self._tidy(name, earlier[KEPT_SNAPSHOTS:], cache)
-        faulty = len({(problem.origin, problem.path) for problem in snapshot.problems})
-        return Built(name, str(snapshot.revision), live, unchanged=False, skipped=skipped, faulty=faulty)
+        unread = tuple(path for edition in editions for path in edition.unread)
+        remarks = counted(corpus_check(snapshot))
+        return Built(name, str(snapshot.revision), live, False, skipped, remarks, unread)
 
     def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
         """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""
@@ -196,7 +200,7 @@ def _inputs_digest(feeds: Sequence[tuple[Origin, Feed]], revisions: dict[Origin,
     return sha256_hex(json.dumps(parts).encode())
 
 
-def _edition(origin: Origin, feed: Feed, revision: str) -> Edition:
+def source_edition(origin: Origin, feed: Feed, revision: str) -> Edition:
     """Fetches a source and applies its settings; settings that do not fit are told and left out."""
     tree = feed.source.fetch(revision)
     skipped = list(tree.skipped)
@@ -205,12 +209,23 @@ def _edition(origin: Origin, feed: Feed, revision: str) -> Edition:
     except InvalidSettings as error:
         settings = KnowledgeBaseSettings()
         skipped.append(SkippedFile(".kb.yml", f"settings are not used: {error}"))
-    return Edition(origin, tree.revision, _files(tree, settings), settings, tuple(skipped))
+    files = {file.path: file for file in tree.files}
+    kept = _kept(files, settings)
+    if settings.required is None and any(path in kept for path in required_paths()):
+        # What governs others says of each page for whom it is and how much it matters.
+        settings = settings.model_copy(update={"required": AXES})
+    return Edition(
+        origin,
+        tree.revision,
+        tuple(SourceFile(path, files[whole].content) for path, whole in kept.items()),
+        settings,
+        tuple(skipped),
+        tuple(_kept(tree.unread, settings)),
+    )
 
 
-def _files(tree: SourceTree, settings: KnowledgeBaseSettings) -> tuple[SourceFile, ...]:
-    """The files that the settings leave in, their paths relative to the subfolder."""
+def _kept(paths: Iterable[str], settings: KnowledgeBaseSettings) -> dict[str, str]:
+    """The paths that the settings leave in, relative to the subfolder, each with its path in the source."""
     base = f"{settings.subfolder}/" if settings.subfolder else ""
-    inside = {file.path.removeprefix(base): file for file in tree.files if file.path.startswith(base)}
-    kept = selected(inside, settings.ignore)
-    return tuple(SourceFile(path, inside[path].content) for path in kept)
+    inside = {path.removeprefix(base): path for path in paths if path.startswith(base)}
+    return {path: inside[path] for path in selected(inside, settings.ignore)}

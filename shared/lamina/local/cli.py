@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from lamina.contract.ports import AlreadyExists, StoreUnavailable
 from lamina.index.signed import SnapshotRefused
 from lamina.local.asking import add_action_commands
+from lamina.local.check import add_check
 from lamina.local.deployment import DeploymentError
 from lamina.local.doctor import add_doctor
 from lamina.local.knowledge_commands import add_global_flags, add_knowledge_commands
@@ -30,6 +31,7 @@ _COMMANDS = (
     add_report,  # report
     add_receipt_commands,  # verify, use
     add_doctor,  # doctor
+    add_check,  # check
 )
 _FAILED, _INTERRUPTED = 1, 130
 

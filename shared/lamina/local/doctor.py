@@ -22,9 +22,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lamina.actions.corpus_check import corpus_check
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import StoreUnavailable
+from lamina.corpus.remarks import Level
 from lamina.index.signed import SnapshotRefused, verify
+from lamina.index.snapshot import Snapshot
 from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, add_data_option, remembered
 from lamina.local.template import routes
 from lamina.runtime.catalogue import index_name, read_pointer
@@ -231,7 +234,7 @@ def _deployment(deployment: Deployment, environment: Mapping[str, str]) -> Itera
     if overlays.owners or any(isinstance(address, GitHubAddress) for address in addresses.values()):
         yield _github_token(environment)
     for name in addresses:
-        yield _index(deployment, name)
+        yield from _index(deployment, name)
 
 
 def _source(name: str, address: Address) -> Finding:
@@ -253,8 +256,8 @@ def _github_token(environment: Mapping[str, str]) -> Finding:
     return Finding("GITHUB_TOKEN", Outcome.NOTE, "is not set: GitHub is asked as a stranger", remedy)
 
 
-def _index(deployment: Deployment, knowledge_base: str | None) -> Finding:
-    """Whether the newest snapshot of an index is there and verifies under the key."""
+def _index(deployment: Deployment, knowledge_base: str | None) -> Iterator[Finding]:
+    """Whether the newest snapshot of an index is there and verifies, and what is lost of its documents."""
     name = knowledge_base or "baseline"
     check, key = f"index {name}", deployment.data / "signing.key"
     remedy = "Run: lamina index --data " + str(deployment.data)
@@ -263,15 +266,31 @@ def _index(deployment: Deployment, knowledge_base: str | None) -> Finding:
         pointer, _ = read_pointer(store, index_name(knowledge_base))
         stored = None if pointer is None else store.get(pointer.key)
         if pointer is None or stored is None:
-            return Finding(check, Outcome.FAILED, "is not built", remedy)
+            yield Finding(check, Outcome.FAILED, "is not built", remedy)
+            return
         if not key.is_file():
-            return Finding(check, Outcome.FAILED, "cannot be verified: signing.key is missing", remedy)
+            yield Finding(check, Outcome.FAILED, "cannot be verified: signing.key is missing", remedy)
+            return
         if sha256_hex(stored.content) != pointer.sha256:
-            return Finding(check, Outcome.FAILED, "differs from its pointer", remedy)
-        manifest, _ = verify(stored.content, local_key(key), kind="snapshot")
+            yield Finding(check, Outcome.FAILED, "differs from its pointer", remedy)
+            return
+        manifest, content = verify(stored.content, local_key(key), kind="snapshot")
+        snapshot = Snapshot.from_data(content)
     except (StoreUnavailable, SnapshotRefused, InsecureKey, OSError) as error:
-        return Finding(check, Outcome.FAILED, f"is refused: {error}", remedy)
-    return Finding(check, Outcome.OK, f"verifies, revision {manifest.revision}")
+        yield Finding(check, Outcome.FAILED, f"is refused: {error}", remedy)
+        return
+    yield Finding(check, Outcome.OK, f"verifies, revision {manifest.revision}")
+    yield _documents(name, snapshot, deployment.data)
+
+
+def _documents(name: str, snapshot: Snapshot, data: Path) -> Finding:
+    """Whether every document of an index can be read, and reached under its own URI."""
+    errors = [remark for remark in corpus_check(snapshot) if remark.level == Level.ERROR]
+    if not errors:
+        return Finding(f"documents {name}", Outcome.OK, "none is lost, unreadable or under the URI of another")
+    first = f"{errors[0].path}: {errors[0].reason}"
+    more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return Finding(f"documents {name}", Outcome.FAILED, first + more, f"Run: lamina check --data {data}")
 
 
 def _is_lamina(port: int) -> bool:

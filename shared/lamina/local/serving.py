@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from lamina.index.build import Progress as Reporter
 from lamina.indexer.builds import ThreadedBuilds
 from lamina.indexer.indexing import Built
+from lamina.local.check import by_suffix
 from lamina.local.deployment import (
     DEFAULT_PORT,
     TEMPLATE,
@@ -148,8 +149,10 @@ def _show_built(index: Built, console: Console) -> None:
     console.print(f"{index.name}: {count}, revision {index.revision}", highlight=False)
     for skipped in index.skipped:
         console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
-    if index.faulty:
-        console.print(f"  remarks on {_counted(index.faulty)}, which lamina baseline-check lists", highlight=False)
+    if index.unread:
+        console.print(f"  not read, for they are no Markdown: {by_suffix(index.unread)}", highlight=False)
+    if said := ", ".join(f"{count} {level}{'s' * (count > 1)}" for level, count in index.remarks.items() if count):
+        console.print(f"  {said}: see lamina check", highlight=False)
 
 
 def _counted(documents: int | None) -> str:

@@ -93,9 +93,10 @@ def _show_check(envelope: Envelope, data: dict[str, Any], console: Console) -> N
         kinds = ", ".join(f"{kind} {count}" for kind, count in counts.items() if kind != "total")
         console.print(Text(f"{source}: {counts['total']} documents" + (f" ({kinds})" if kinds else "")))
     if data["problems"]:
-        found = Table("source", Column("path", overflow="fold"), "what the corpus check says", expand=False)
+        found = Table("level", "source", Column("path", overflow="fold"), "what the corpus check says", expand=False)
         for problem in data["problems"]:
-            found.add_row(*map(Text, (problem["source"], problem["path"], problem["reason"])))
+            place = problem["path"] if problem["line"] is None else f"{problem['path']}:{problem['line']}"
+            found.add_row(*map(Text, (problem["level"], problem["source"], place, problem["reason"])))
         console.print(found)
         if data["problems_total"] > len(data["problems"]):
             console.print(Text(f"the first {len(data['problems'])} of {data['problems_total']}"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from lamina.contract.errors import LaminaError
 from lamina.contract.filters import AUDIENCES, EXPOSURES, TIERS, Filters
+from lamina.contract.ids import folded_tag
 from lamina.contract.request import SearchScope
 from lamina.index.arrays import CodedColumn
 from lamina.index.scope_postings import ScopePostings
@@ -119,12 +120,23 @@ def passing(filters: Filters, snapshot: Snapshot) -> NDArray[np.bool_]:
     if filters.start_here is not None:
         mask &= snapshot.start_here.where(lambda value: value is filters.start_here)
     if filters.tags:
-        mask &= snapshot.tags.where(lambda values: all(tag in values for tag in filters.tags))
+        mask &= snapshot.tags.where(_carrying(filters.tags))
     if filters.exclude_invalidated:
         mask &= snapshot.invalidated.where(lambda value: value is False)
     if filters.path_prefix:
         mask &= np.fromiter((path.startswith(filters.path_prefix) for path in snapshot.paths), np.bool_, len(snapshot))
     return mask
+
+
+def _carrying(wanted: Sequence[str]) -> Callable[[Sequence[str]], bool]:
+    """Whether tags hold all that are wanted, each as it is or as the parent of one: `project` of `project/alpha`."""
+    asked = [folded_tag(tag) for tag in wanted]
+
+    def carries(tags: Sequence[str]) -> bool:
+        carried = {folded_tag(tag) for tag in tags}
+        return all(tag in carried or any(other.startswith(f"{tag}/") for other in carried) for tag in asked)
+
+    return carries
 
 
 def _check(axis: str, asked: Iterable[Any], canonical: Sequence[Any], column: CodedColumn) -> None:

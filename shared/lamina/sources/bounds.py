@@ -7,17 +7,43 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from lamina.contract.ids import MARKDOWN_SUFFIXES
+
 SETTINGS_FILE = ".kb.yml"
 IGNORE_FILE = ".kbignore"
 LONGEST_PATH = 1024
 MOST_IGNORE_PATTERNS = 1000
 
 _MIB = 1024 * 1024
-_MARKDOWN = (".md", ".markdown")
+UNREAD_SUFFIXES = frozenset(
+    [
+        ".rst",
+        ".adoc",
+        ".asciidoc",
+        ".asc",
+        ".txt",
+        ".text",
+        ".org",
+        ".textile",
+        ".rdoc",
+        ".pod",
+        ".wiki",
+        ".mediawiki",
+        ".creole",
+        ".tex",
+        ".html",
+        ".htm",
+        ".ipynb",
+        ".docx",
+        ".odt",
+        ".rtf",
+    ]
+)
+"""Endings of files that hold text for people in formats that are not read. They are counted and named."""
 _LEFT_OUT = frozenset({"node_modules", "vendor"})
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = re.compile(r"[A-Za-z]:(?:/|\Z)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +96,13 @@ def is_wanted(path: str) -> bool:
     """Whether a source reads the file: Markdown outside left-out folders, or a settings file at the root."""
     if path in (SETTINGS_FILE, IGNORE_FILE):
         return True
-    return path.lower().endswith(_MARKDOWN) and not is_left_out(path)
+    return path.lower().endswith(MARKDOWN_SUFFIXES) and not is_left_out(path)
+
+
+def is_unread(path: str) -> bool:
+    """Whether a file holds text for people that no source reads, outside left-out folders."""
+    name = path.rpartition("/")[2].lower()
+    return name[max(name.rfind("."), 0) :] in UNREAD_SUFFIXES and not is_left_out(path)
 
 
 def content_problem(content: bytes) -> str | None:

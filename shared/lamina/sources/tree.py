@@ -11,10 +11,14 @@ from lamina.sources.bounds import (
     Bounds,
     content_problem,
     ignore_lines,
+    is_unread,
     is_wanted,
     printable,
     selected,
 )
+
+MOST_UNREAD = 20_000
+"""Files in formats that are not read whose names are kept."""
 
 
 @dataclass(slots=True)
@@ -24,6 +28,7 @@ class TreeBuilder:
     bounds: Bounds
     files: dict[str, SourceFile] = field(default_factory=dict)
     skipped: list[SkippedFile] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
     settings: str | None = None
     ignore: tuple[str, ...] = ()
     count: int = 0
@@ -46,6 +51,8 @@ class TreeBuilder:
     def admits(self, path: str, size: int) -> bool:
         """Whether to read the file: false if it is not wanted, or skipped here and now for its size."""
         if not is_wanted(path):
+            if is_unread(path) and len(self.unread) < MOST_UNREAD:
+                self.unread.append(path)
             return False
         if size > self.bounds.file_bytes:
             self.skip(path, f"larger than {self.bounds.file_bytes} bytes")
@@ -69,7 +76,8 @@ class TreeBuilder:
     def tree(self, revision: str) -> SourceTree:
         """What was gathered, in path order, without what `.kbignore` names."""
         files = tuple(self.files[path] for path in selected(sorted(self.files), self.ignore))
-        return SourceTree(revision, files, reported(self.skipped, self.ignore), self.settings, self.ignore)
+        unread = tuple(selected(sorted(self.unread), self.ignore))
+        return SourceTree(revision, files, reported(self.skipped, self.ignore), self.settings, self.ignore, unread)
 
 
 def reported(skipped: list[SkippedFile], ignore: tuple[str, ...]) -> tuple[SkippedFile, ...]:
