@@ -41,6 +41,11 @@ def test_markdown_is_read_below_the_top_folder_in_path_order() -> None:
     assert tree.skipped == ()
 
 
+def test_files_in_other_formats_for_text_are_named() -> None:
+    tree = read(tarball_of({"guide.rst": "x", "code.py": "no", ".github/x.rst": "no", "a.md": "a"}))
+    assert (paths(tree), tree.unread) == (["a.md"], ("guide.rst",))
+
+
 def test_settings_and_ignore_lines_come_along_and_ignored_files_do_not() -> None:
     tree = read(tarball_of({"drafts/a.md": "a", ".kb.yml": "scheme: kb\n", ".kbignore": "drafts/\n", "b.md": "b"}))
     assert paths(tree) == ["b.md"]

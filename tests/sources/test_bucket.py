@@ -59,6 +59,15 @@ def test_objects_that_cannot_be_used_are_reported_and_the_rest_is_kept(client: A
     assert {skip.path for skip in tree.skipped} == {"latin.md", "big.md", "a//b.md"}
 
 
+def test_files_in_other_formats_for_text_are_named_and_make_no_new_revision(client: Any) -> None:
+    source = BucketSource(client, ADDRESS)
+    before = source.revision()
+    put(client, "guide.RST", b"Guide\n=====\n")
+    put(client, "image.png", b"x")
+    assert source.revision() == before
+    assert source.fetch(before).unread == ("guide.RST",)
+
+
 def test_the_revision_changes_with_what_is_read_and_with_nothing_else(client: Any) -> None:
     source = BucketSource(client, ADDRESS)
     first = source.revision()

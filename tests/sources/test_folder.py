@@ -62,6 +62,12 @@ def test_markdown_is_read_in_path_order_with_settings_and_without_what_is_left_o
     assert (tree.settings, tree.ignore, tree.skipped) == ("scheme: kb\n", ("drafts/",), ())
 
 
+def test_files_in_other_formats_for_text_are_named(root: Path) -> None:
+    write(root, {"guide.rst": "Guide", "a/notes.TXT": "x", "vendor/x.rst": "x", "code.py": "x", ".kbignore": "old\n"})
+    write(root, {"old/y.adoc": "x"})
+    assert fetched(root).unread == ("a/notes.TXT", "guide.rst")
+
+
 def test_symbolic_links_are_skipped_and_reported(root: Path, tmp_path: Path) -> None:
     write(tmp_path, {"secret/s.md": "secret"})
     (root / "link.md").symlink_to(tmp_path / "secret/s.md")

@@ -15,7 +15,7 @@ from botocore.parsers import ResponseParserError
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import SourceTree, SourceUnavailable
 from lamina.sources.address import BucketAddress
-from lamina.sources.bounds import Bounds, is_wanted, path_problem
+from lamina.sources.bounds import Bounds, is_unread, is_wanted, path_problem
 from lamina.sources.tree import TreeBuilder
 
 _READERS = 8
@@ -75,7 +75,7 @@ class BucketSource:
         return builder.tree(revision)
 
     def _listing(self) -> list[_Listed]:
-        """The wanted objects in key order."""
+        """The objects that are read, and those whose names are told, in key order."""
         prefix = f"{self.address.prefix}/" if self.address.prefix else ""
         listed: list[_Listed] = []
         with _answering():
@@ -84,7 +84,7 @@ class BucketSource:
                 if seen > self.bounds.entries:
                     raise SourceUnavailable(f"the prefix has more than {self.bounds.entries} objects")
                 path = found["Key"][len(prefix) :]
-                if is_wanted(path):
+                if is_wanted(path) or is_unread(path):
                     listed.append(_Listed(found["Key"], path, found["ETag"], found["Size"]))
         return sorted(listed, key=lambda one: one.key)
 
@@ -103,7 +103,9 @@ def _objects(pages: Iterable[Any]) -> Iterator[Any]:
 
 
 def _revision(listing: list[_Listed]) -> str:
-    return sha256_hex("\n".join(f"{listed.path}\0{listed.etag}" for listed in listing).encode())
+    return sha256_hex(
+        "\n".join(f"{listed.path}\0{listed.etag}" for listed in listing if is_wanted(listed.path)).encode()
+    )
 
 
 def _moved_on() -> SourceUnavailable:
