@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
+import frontmatter
 
 from lamina.contract.ids import sha256_hex, slug
 
@@ -34,7 +34,7 @@ def note_of(proposal: dict[str, Any], review_sha256: str) -> Note:
     The capture's kind is stored as `note_kind`, since `kind` would claim one of the knowledge base's own kinds.
     """
     capture, context = proposal["capture"], proposal["context"]
-    frontmatter = {
+    fields = {
         "title": capture["title"],
         "note_kind": capture["kind"],
         "tags": list(capture["tags"]),
@@ -42,11 +42,12 @@ def note_of(proposal: dict[str, Any], review_sha256: str) -> Note:
         "run_id": context["run_id"],
         "review_sha256": review_sha256,
     }
-    header = yaml.safe_dump(frontmatter, sort_keys=False, allow_unicode=True, width=1_000_000)
+    # Only the fields: with a body, python-frontmatter would strip the white space at its ends.
+    header = frontmatter.dumps(frontmatter.Post("", **fields), sort_keys=False, width=1_000_000)
     body = capture["body"]
     heading = "" if body.lstrip().startswith("# ") else f"# {capture['title']}\n\n"
     end = "" if body.endswith("\n") else "\n"
-    content = f"---\n{header}---\n\n{heading}{body}{end}"
+    content = f"{header}\n\n{heading}{body}{end}"
     return Note(note_path(capture["title"], review_sha256), content.encode())
 
 
