@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,11 @@ def asking() -> Callable[[Deployed], Ask]:
         return lambda action, /, **arguments: direct.call(deployed, action, arguments)
 
     return of
+
+
+def pytest_configure() -> None:
+    """Commands of this process search by words alone unless a test asks for more: encoding takes its time."""
+    os.environ["LAMINA_ENCODER"] = "none"
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import yaml
 
+from lamina.encoders.choice import EncoderChoice
 from lamina.indexer.indexing import Feed, Indexer
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import local_key
@@ -40,10 +41,15 @@ class Deployed:
     data: Path
     baseline: Path
     overlays: Mapping[str, Path] = field(default_factory=dict)
+    encoder: str = "none"
 
     def index(self) -> None:
         """Brings every index up to date with its folders."""
-        indexer = Indexer(FolderStore(self.data / "store"), lambda: local_key(self.data / "signing.key"))
+        indexer = Indexer(
+            FolderStore(self.data / "store"),
+            lambda: local_key(self.data / "signing.key"),
+            encoders=EncoderChoice(self.encoder),
+        )
         baseline = Feed(FolderSource(self.baseline))
         indexer.index(None, baseline, None)
         for name, folder in self.overlays.items():
@@ -57,6 +63,7 @@ class Deployed:
             "LAMINA_ALLOW": "\n".join(f"{name}={folder}" for name, folder in self.overlays.items()),
             "LAMINA_SNAPSHOT_TTL": "0",
             "LAMINA_BODY_LIMIT": "1000000",
+            "LAMINA_ENCODER": self.encoder,
         }
 
     def runtime(self) -> Runtime:

@@ -9,6 +9,8 @@ from tests.conftest import Deploy
 from tests.corpora import Deployed
 from tests.transports import TRANSPORTS
 
+from lamina.ranking.calibration import STRONG_PROBABILITY
+
 HIVE = """---
 title: The Third Hive
 register: APIARY-4471
@@ -43,7 +45,9 @@ def _search(deployed: Deployed, query: str, **more: Any) -> dict[str, Any]:
 def test_a_value_is_found_and_shown(query: str, line: str, deployed: Deployed) -> None:
     found = _search(deployed, query)
     assert [entry["uri"] for entry in found["data"]] == ["kb://docs/hive"]
-    assert found["match"] == {"signal": "strong", "coverage": 1.0, "unmatched_terms": []}
+    probability = found["match"].pop("probability")
+    assert found["match"] == {"signal": "strong", "coverage": 1.0, "unmatched_terms": [], "meaning": "none"}
+    assert STRONG_PROBABILITY <= probability <= 1
     assert line in found["data"][0]["snippet"]
 
 

@@ -68,6 +68,7 @@ def _snapshot(corpus: Enlarged) -> Snapshot:
         revision=Revision(baseline="0" * 12),
         scheme="kb",
         config="0" * 12,
+        encoder=None,
         uris=uris,
         paths=[f"{uri.removeprefix('kb://')}.md" for uri in uris],
         titles=titles,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import partial
 from typing import Any
 
 from lamina.contract.disclosure import Flag
@@ -13,6 +14,7 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.request import Request
 from lamina.contract.schema import Schema
 from lamina.index.snapshot import Snapshot
+from lamina.ranking.meaning import FOLLOWING, Meaning
 from lamina.ranking.scope import Scopes
 
 
@@ -21,16 +23,28 @@ class QueryContext:
     """What an action is given to work with: a snapshot with its scopes, and the knowledge base that was asked for.
 
     `stale` says that a newer snapshot may exist but could not be had; a page counts that word in its budget.
+    `encode` gives the vector of a text by the encoder of a name; None where that is not here or does not answer.
     """
 
     scopes: Scopes
     knowledge_base: str | None = None
     stale: bool = False
+    encode: Callable[[str, str], bytes | None] = lambda encoder, text: None
 
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot that answers."""
         return self.scopes.snapshot
+
+    @property
+    def meaning(self) -> Meaning | None:
+        """What a ranking asks where words fail; None where the index is to have no vectors."""
+        encoder = self.snapshot.encoder
+        if encoder is None:
+            return None
+        if self.snapshot.revision.vectors is None:
+            return FOLLOWING
+        return Meaning(self.scopes.vectors, partial(self.encode, encoder), "unavailable")
 
 
 class Cached(Enum):

@@ -18,6 +18,7 @@ from lamina.contract.schema import COUNT, TEXTS, AnswerField, Schema, object_of
 from lamina.index.snapshot import Origin, Snapshot
 from lamina.ranking.highlight import LONGEST_SNIPPET, snippet
 from lamina.ranking.match import Signal
+from lamina.ranking.meaning import MeaningState
 from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
 from lamina.ranking.scope import Scope, check_values, passing
@@ -31,7 +32,17 @@ _SIGNAL: Schema = {"type": "string", "enum": list(get_args(Signal))}
 MATCH = AnswerField(
     "match",
     object_of(
-        AnswerField("signal", _SIGNAL, "whether the matter is known at all"),
+        AnswerField(
+            "signal",
+            _SIGNAL,
+            "whether the matter is known at all: strong, the best hit very likely answers; weak, it may; "
+            "none, the base does not know",
+        ),
+        AnswerField(
+            "probability",
+            {"type": "number", "minimum": 0, "maximum": 1},
+            "how likely the best hit answers, as measured on questions with and without an answer",
+        ),
         AnswerField(
             "coverage",
             {"type": "number", "minimum": 0, "maximum": 1},
@@ -43,11 +54,17 @@ MATCH = AnswerField(
             "words of the query of which the scope holds nothing, not even a part or a near spelling",
         ),
         AnswerField(
+            "meaning",
+            {"type": "string", "enum": list(get_args(MeaningState))},
+            "whether pages in other words were looked for: used; not_needed, words cover the query; following, the "
+            "index has no vectors yet; unavailable, they or their encoder cannot be had; none, the index has none",
+        ),
+        AnswerField(
             "overlay_signal", _SIGNAL, "with a knowledge base: the same, asked of the overlay alone", always=False
         ),
     ),
 )
-SCORE = AnswerField("score", {"type": "number"}, "BM25 score, six decimals, above zero")
+SCORE = AnswerField("score", {"type": "number"}, "score by words and, as far as they fail, by meaning; six decimals")
 SNIPPET = AnswerField(
     "snippet",
     {"type": "string", "maxLength": LONGEST_SNIPPET},
@@ -132,15 +149,20 @@ def ranked_documents(
     snapshot = context.snapshot
     check_values(filters, snapshot)
     scope = context.scopes[request.scope]
-    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix)
+    meaning = context.meaning
+    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning)
     kept = passing(filters, snapshot)[ranked.found]
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
+        "probability": ranked.match.probability,
         "coverage": ranked.match.coverage,
         "unmatched_terms": [term[:_LONGEST_TOLD] for term in ranked.match.unmatched_terms],
+        "meaning": ranked.match.meaning,
     }
     if request.knowledge_base_url is not None:
-        by_overlay = rank(context.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix)
+        by_overlay = rank(
+            context.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning
+        )
         match["overlay_signal"] = by_overlay.match.signal
     first = standing_first(request.grouping, ranked, scope.overlay, kept)
     return Matches(snapshot, scope, ranked, kept, first, match)

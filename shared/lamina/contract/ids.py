@@ -11,7 +11,7 @@ SHORT_DIGEST = 12
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".mdown", ".mkdn", ".mkd", ".qmd", ".rmd")
 """Endings of the files that are read, in any case; where two files differ in nothing else, the first comes first."""
 
-_REVISION = re.compile(r"[0-9a-f]{12}(\.[0-9a-f]{12})?")
+_REVISION = re.compile(r"(?:([0-9a-f]{12})\.)?([0-9a-f]{12})(?:~([0-9a-f]{12}))?")
 _NOT_SLUG = re.compile(r"[^\w\- ]+")
 
 
@@ -24,22 +24,22 @@ def sha256_hex(content: bytes) -> str:
 class Revision:
     """The exact sources that a snapshot was built from, as their first twelve hexadecimal digits.
 
-    `overlay` is None where a call has no knowledge base of its own.
+    `overlay` is None where a call has no knowledge base of its own, `vectors` where the snapshot has none.
     """
 
     baseline: str
     overlay: str | None = None
+    vectors: str | None = None
 
     def __str__(self) -> str:
-        return self.baseline if self.overlay is None else f"{self.overlay}.{self.baseline}"
+        sources = self.baseline if self.overlay is None else f"{self.overlay}.{self.baseline}"
+        return sources if self.vectors is None else f"{sources}~{self.vectors}"
 
     @classmethod
     def parse(cls, text: str) -> Revision | None:
         """The revision that `text` spells, or None where it spells none."""
-        if not _REVISION.fullmatch(text):
-            return None
-        first, _, second = text.partition(".")
-        return cls(baseline=second, overlay=first) if second else cls(baseline=first)
+        spelt = _REVISION.fullmatch(text)
+        return None if spelt is None else cls(baseline=spelt[2], overlay=spelt[1], vectors=spelt[3])
 
 
 def slug(heading: str) -> str:

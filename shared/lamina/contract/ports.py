@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -232,3 +232,25 @@ class BuildQueue(Protocol):
 
     def ask(self, address: str | None) -> None:
         """Notes the request and returns at once."""
+
+
+class EncoderUnavailable(Exception):  # noqa: N818
+    """An encoder is not installed, did not answer, or its file is another; the message says what to do."""
+
+
+class Encoder(Protocol):
+    """Turns texts into vectors of whole numbers, written as in `contract.vectors`. Safe for concurrent callers."""
+
+    @property
+    def name(self) -> str:
+        """What made a vector: the model and a digest of it. Vectors of different names cannot be compared."""
+
+    @property
+    def dimensions(self) -> int:
+        """Numbers of a vector."""
+
+    def passages(self, texts: Sequence[str], progress: Callable[[int, int], None] = ...) -> list[bytes]:
+        """The vector of each text, in order; `progress(done, total)` is told meanwhile. Raises EncoderUnavailable."""
+
+    def query(self, text: str) -> bytes:
+        """The vector of a question. Raises EncoderUnavailable."""

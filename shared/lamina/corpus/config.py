@@ -25,6 +25,9 @@ class KnowledgeBaseSettings(BaseModel):
     kinds: dict[str, Kind] = Field(default_factory=dict, description="path prefix → kind, beside the default table")
     scheme: str | None = Field(default=None, description="scheme of the URIs of documents that declare none")
     ignore: tuple[str, ...] = Field(default=(), description="paths left out, in the syntax of .kbignore")
+    encoder: Literal["none"] | None = Field(
+        default=None, description="none: the documents are found by words alone, whatever the deployment's encoder"
+    )
     subfolder: str = Field(default="", description="folder of the repository that holds the documents")
     drafts: Literal["keep", "leave_out"] = Field(
         default="keep", description="whether drafts and hidden pages are indexed: `keep` or `leave_out`"

@@ -170,6 +170,7 @@ def _assemble(
         revision=revision,
         scheme=scheme,
         config=config,
+        encoder=None,
         uris=uris,
         paths=[document.path for document in documents],
         titles=titles,

@@ -36,11 +36,11 @@ class ParseCache:
 
     def find(self, file: SourceFile) -> Parsed | None:
         """What an earlier build made of the same bytes under the same path."""
-        return self.entries.get(_key(file))
+        return self.entries.get(cache_entry(file.path, sha256_hex(file.content)))
 
     def keep(self, file: SourceFile, parsed: Parsed) -> None:
         """Remembers a file for the next build."""
-        self.entries[_key(file)] = parsed
+        self.entries[cache_entry(file.path, parsed.document.content_hash)] = parsed
 
     def to_data(self) -> dict[str, Any]:
         """Plain data for sealing."""
@@ -64,8 +64,9 @@ class ParseCache:
         return cls({key: Parsed(_document(fields), terms) for key, (fields, terms) in data["entries"].items()})
 
 
-def _key(file: SourceFile) -> str:
-    return f"{sha256_hex(file.content)}:{file.path}"
+def cache_entry(path: str, content_hash: str) -> str:
+    """The name of a file in the cache, by its path and the SHA-256 of its bytes."""
+    return f"{content_hash}:{path}"
 
 
 def _fields(document: Document) -> dict[str, Any]:

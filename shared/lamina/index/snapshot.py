@@ -66,12 +66,15 @@ class Card:
 class Snapshot:
     """Columns over documents, which are numbered in order of (URI, origin): equal scores so tie by URI.
 
-    `tokens` has a row a document: floor, blockquote, metadata, summary, body, in cl100k_base tokens.
+    `tokens` has a row a document: floor, blockquote, metadata, summary, body, in cl100k_base tokens. `encoder` names
+    what turns its pieces into vectors, None where nothing does; the vectors lie beside the snapshot and are there once
+    `revision` tells their digest.
     """
 
     revision: Revision
     scheme: str
     config: str
+    encoder: str | None
     uris: list[str]
     paths: list[str]
     titles: list[str]
@@ -163,6 +166,7 @@ class Snapshot:
             "revision": str(self.revision),
             "scheme": self.scheme,
             "config": self.config,
+            "encoder": self.encoder,
             **{name: getattr(self, name) for name in _PLAIN},
             **{name: getattr(self, name).to_plain() for name in _CODED},
             "successors": self.successors,
@@ -197,6 +201,7 @@ class Snapshot:
             revision=revision,
             scheme=data["scheme"],
             config=data["config"],
+            encoder=data["encoder"],
             **{name: data[name] for name in _PLAIN},
             **columns,
             successors=data["successors"],

@@ -39,8 +39,15 @@ class Builder:
     allow: AllowList
     clock: Callable[[], float] = time.time
 
-    def build(self, wanted: AllowedKnowledgeBase | None, progress: Progress = lambda done, total: None) -> Built | None:
-        """Brings one index up to date; None where another build of it is under way.
+    def build(
+        self,
+        wanted: AllowedKnowledgeBase | None,
+        progress: Progress = lambda done, total: None,
+        encoding: Progress = lambda done, total: None,
+        *,
+        by_words: bool = False,
+    ) -> Built | None:
+        """Brings one index up to date, as `Indexer.index` does; None where another build of it is under way.
 
         Raises SourceUnavailable, StoreUnavailable; the index then stays as it was.
         """
@@ -54,6 +61,8 @@ class Builder:
                 Feed(self.opener.open(self.baseline), self._settings(index_name(None))),
                 Feed(self.opener.open(wanted.address), self._settings(name)) if wanted else None,
                 progress,
+                encoding,
+                by_words=by_words,
             )
 
     def refresh(self, report: Callable[[str, Built | None, str | None], None]) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 
 from lamina.actions.corpus_check import corpus_check, counted
-from lamina.contract.ids import sha256_hex
+from lamina.contract.ids import Revision, sha256_hex
 from lamina.contract.ports import (
     AlreadyExists,
+    Encoder,
+    EncoderUnavailable,
     ObjectStore,
     SkippedFile,
     Source,
@@ -21,17 +24,22 @@ from lamina.contract.ports import (
     StoreUnavailable,
 )
 from lamina.corpus.config import AXES, InvalidSettings, KnowledgeBaseSettings, parse_settings
+from lamina.encoders.choice import EncoderChoice
 from lamina.governance.manifest import bundle_revision, bundled_files, required_paths
 from lamina.index.build import Edition, Progress, build
 from lamina.index.parsed import ANALYSIS, ParseCache
+from lamina.index.pieces import PIECES_VERSION, pieces_of
 from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
 from lamina.index.snapshot import Origin, Snapshot
+from lamina.index.vectors import Vectors
+from lamina.indexer.encoding import FEW_PIECES, Pieces, earlier_vectors
 from lamina.runtime.catalogue import (
     Pointer,
     cache_key,
     index_name,
     read_pointer,
     snapshot_key,
+    vectors_key,
     write_pointer,
 )
 from lamina.sources.bounds import selected
@@ -44,6 +52,8 @@ KEPT_SNAPSHOTS = 10
 # Far more than ever compete for one name; a bound so that a fault cannot spin.
 _RETRIES = 100
 
+MeaningOfIndex = Literal["ready", "following", "unavailable", "none"]
+
 
 @dataclass(frozen=True, slots=True)
 class Built:
@@ -51,7 +61,8 @@ class Built:
 
     `unread` are the paths of files in formats that are not read.
 
-    `unchanged` says that the current index already was of these sources; nothing was counted then.
+    `unchanged` says that the current index already was of these sources; nothing was counted then. `meaning` says
+    whether its documents can be found by meaning: a later build may bring what is `following`.
     """
 
     name: str
@@ -61,6 +72,7 @@ class Built:
     skipped: tuple[SkippedFile, ...] = ()
     remarks: Mapping[str, int] = field(default_factory=dict)
     unread: tuple[str, ...] = ()
+    meaning: MeaningOfIndex | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +94,7 @@ class Indexer:
     store: ObjectStore
     signing_key: Callable[[], bytes]
     accepts_empty: bool = True
+    encoders: EncoderChoice = field(default_factory=EncoderChoice)
 
     def index(
         self,
@@ -89,44 +102,111 @@ class Indexer:
         baseline: Feed,
         overlay: Feed | None,
         progress: Progress = lambda done, total: None,
+        encoding: Progress = lambda done, total: None,
+        *,
+        by_words: bool = False,
     ) -> Built:
-        """Brings one index up to date. Raises SourceUnavailable, StoreUnavailable; then nothing has changed."""
+        """Brings one index up to date. Raises SourceUnavailable, StoreUnavailable; then nothing has changed.
+
+        Where many pieces have to be encoded, the index is published by words first, and again with its vectors;
+        `by_words` leaves that to a later call. `encoding(done, total)` is told of pieces as `progress` is of files.
+        """
+        feeds = [(Origin.BASELINE, baseline), *([(Origin.OVERLAY, overlay)] if overlay else [])]
         for _ in range(_RETRIES):
-            built = self._attempt(index_name(knowledge_base), baseline, overlay, progress)
+            built = self._attempt(index_name(knowledge_base), feeds, progress, encoding, by_words)
             if built is not None:
                 return built
         raise AlreadyExists("other builds moved the pointer each time")
 
-    def _attempt(self, name: str, baseline: Feed, overlay: Feed | None, progress: Progress) -> Built | None:
+    def _attempt(
+        self,
+        name: str,
+        feeds: Sequence[tuple[Origin, Feed]],
+        progress: Progress,
+        encoding: Progress,
+        by_words: bool,
+    ) -> Built | None:
         """One build; None where another build moved the pointer meanwhile, perhaps to something newer."""
         pointer, version = read_pointer(self.store, name)
-        feeds = [(Origin.BASELINE, baseline), *([(Origin.OVERLAY, overlay)] if overlay else [])]
         revisions = {origin: feed.source.revision() for origin, feed in feeds}
-        inputs = _inputs_digest(feeds, revisions)
-        if pointer is not None and pointer.inputs == inputs and self._is_whole(pointer):
-            return Built(name, pointer.revision, None, unchanged=True)
+        inputs = _inputs_digest(feeds, revisions, self.encoders.identity)
+        wanted = (inputs, _without_vectors(inputs)) if by_words else (inputs,)
+        if pointer is not None and pointer.inputs in wanted and self._is_whole(pointer):
+            following = pointer.inputs != inputs
+            return Built(name, pointer.revision, None, unchanged=True, meaning="following" if following else None)
+        draft = self._draft(name, feeds, revisions, inputs, progress)
+        encoder = self._encoder(draft)
+        if encoder is None:
+            return self._publish(draft, None, pointer, version)
+        draft = replace(draft, snapshot=replace(draft.snapshot, encoder=encoder.name))
+        pieces = Pieces.of(
+            pieces_of(draft.snapshot, draft.cache), encoder, earlier_vectors(self.store, self.signing_key(), name)
+        )
+        if len(pieces.missing) > FEW_PIECES and (pointer is None or pointer.inputs != _without_vectors(inputs)):
+            published = self._publish(draft, None, pointer, version, "following")
+            if published is None or by_words:
+                return published
+            pointer, version = read_pointer(self.store, name)
+        try:
+            return self._publish(draft, pieces.encoded(encoder, encoding), pointer, version, "ready")
+        except EncoderUnavailable as error:
+            logger.warning("%s: indexed by words alone: %s", name, error)
+            return self._publish(draft, None, pointer, version, "unavailable")
+
+    def _draft(
+        self,
+        name: str,
+        feeds: Sequence[tuple[Origin, Feed]],
+        revisions: dict[Origin, str],
+        inputs: str,
+        progress: Progress,
+    ) -> _Draft:
+        """Fetches and parses. Raises SourceUnavailable."""
         editions = [source_edition(origin, feed, revisions[origin]) for origin, feed in feeds]
-        skipped = tuple(one for edition in editions for one in edition.skipped)
+        skipped = tuple(each for edition in editions for each in edition.skipped)
+        settings = editions[-1].settings
         editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
         snapshot, cache = build(editions, self._cache(name), progress)
         live = len(snapshot) - int(np.count_nonzero(snapshot.mask(Origin.BUNDLED)))
         if not live and not self.accepts_empty:
             raise SourceUnavailable("it holds no Markdown that can be indexed")
-        key, sha256 = self._write(name, snapshot)
+        unread = tuple(path for edition in editions for path in edition.unread)
+        return _Draft(name, snapshot, cache, inputs, live, skipped, unread, settings)
+
+    def _encoder(self, draft: _Draft) -> Encoder | None:
+        """What encodes the documents; None where they are to be found by words alone."""
+        return None if draft.settings.encoder == "none" else self.encoders.for_building(draft.live)
+
+    def _publish(
+        self,
+        draft: _Draft,
+        vectors: Vectors | None,
+        pointer: Pointer | None,
+        version: str | None,
+        meaning: MeaningOfIndex = "none",
+    ) -> Built | None:
+        """Writes vectors, snapshot and at last the pointer; None where another build moved that meanwhile."""
+        snapshot = draft.snapshot
+        if vectors is not None:
+            snapshot = replace(snapshot, revision=replace(snapshot.revision, vectors=vectors.digest))
+        key, sha256 = self._write(draft.name, snapshot, vectors)
         before = () if pointer is None else (pointer.key, *pointer.earlier)
-        earlier = tuple(one for one in dict.fromkeys(before) if one != key)
+        earlier = tuple(other for other in dict.fromkeys(before) if other != key)
+        is_final = meaning in ("ready", "none")
+        inputs = draft.inputs if is_final else _without_vectors(draft.inputs)
         try:
             moved = Pointer(key, sha256, str(snapshot.revision), inputs, earlier[:KEPT_SNAPSHOTS])
-            write_pointer(self.store, name, moved, version)
+            write_pointer(self.store, draft.name, moved, version)
         except AlreadyExists:
             return None
-        self._tidy(name, earlier[KEPT_SNAPSHOTS:], cache)
-        unread = tuple(path for edition in editions for path in edition.unread)
+        self._tidy(draft.name, earlier[KEPT_SNAPSHOTS:], draft.cache)
         remarks = counted(corpus_check(snapshot))
-        return Built(name, str(snapshot.revision), live, False, skipped, remarks, unread)
+        return Built(
+            draft.name, str(snapshot.revision), draft.live, False, draft.skipped, remarks, draft.unread, meaning
+        )
 
-    def _write(self, name: str, snapshot: Snapshot) -> tuple[str, str]:
-        """Writes the snapshot once; a refused object under its name stays, and the next number is taken."""
+    def _write(self, name: str, snapshot: Snapshot, vectors: Vectors | None) -> tuple[str, str]:
+        """Writes the snapshot once, after its vectors. A refused object stays, and the next number is taken."""
         sealed = sign(
             snapshot.to_data(),
             self.signing_key(),
@@ -137,6 +217,8 @@ class Indexer:
         )
         for retry in range(_RETRIES):
             key = snapshot_key(name, snapshot.revision, snapshot.config, retry)
+            if vectors is not None:
+                self.store.replace(vectors_key(key), vectors.signed(self.signing_key()))
             try:
                 self.store.create(key, sealed)
                 return key, sha256_hex(sealed)
@@ -161,7 +243,21 @@ class Indexer:
             stored is not None
             and sha256_hex(stored.content) == pointer.sha256
             and self._opens(pointer.key, stored.content)
+            and self._has_its_vectors(pointer)
         )
+
+    def _has_its_vectors(self, pointer: Pointer) -> bool:
+        revision = Revision.parse(pointer.revision)
+        if revision is None or revision.vectors is None:
+            return True
+        stored = self.store.get(vectors_key(pointer.key))
+        if stored is None:
+            return False
+        try:
+            return Vectors.verified(stored.content, self.signing_key()).digest == revision.vectors
+        except SnapshotRefused as error:
+            logger.error("vectors refused: %s: %s", pointer.key, error)
+            return False
 
     def _cache(self, name: str) -> ParseCache | None:
         stored = self.store.get(cache_key(name))
@@ -178,6 +274,7 @@ class Indexer:
         try:
             for key in old:
                 self.store.delete(key)
+                self.store.delete(vectors_key(key))
             self._keep(name, cache)
         except StoreUnavailable as error:
             logger.warning("%s: the index is published, but not tidied up after: %s", name, error)
@@ -194,8 +291,27 @@ class Indexer:
         self.store.replace(cache_key(name), sealed)
 
 
-def _inputs_digest(feeds: Sequence[tuple[Origin, Feed]], revisions: dict[Origin, str]) -> str:
-    parts = [FORMAT, ANALYSIS, bundle_revision()]
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A snapshot that is not published: `live` of its documents are of its sources, whose settings these are."""
+
+    name: str
+    snapshot: Snapshot
+    cache: ParseCache
+    inputs: str
+    live: int
+    skipped: tuple[SkippedFile, ...]
+    unread: tuple[str, ...]
+    settings: KnowledgeBaseSettings
+
+
+def _without_vectors(inputs: str) -> str:
+    """What stands in the pointer of an index that is to have vectors and has none yet."""
+    return f"{inputs} by words"
+
+
+def _inputs_digest(feeds: Sequence[tuple[Origin, Feed]], revisions: dict[Origin, str], encoder: str) -> str:
+    parts: list[Any] = [FORMAT, ANALYSIS, bundle_revision(), encoder, PIECES_VERSION]
     parts += [[str(origin), revisions[origin], feed.settings or ""] for origin, feed in feeds]
     return sha256_hex(json.dumps(parts).encode())
 

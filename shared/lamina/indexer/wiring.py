@@ -13,7 +13,7 @@ from lamina.indexer.indexing import Indexer
 from lamina.runtime.metrics import Fault
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import secret_of, signing_key_of
-from lamina.runtime.wiring import SourceOpener, count_on_aws, object_store
+from lamina.runtime.wiring import SourceOpener, count_on_aws, encoder_choice, object_store
 from lamina.sources.address import AllowList, parse_address
 from lamina.stores.lambda_builds import LambdaBuilds
 
@@ -57,7 +57,7 @@ def builder(settings: Settings) -> Builder:
 
     return Builder(
         store,
-        Indexer(store, signing_key_of(settings), accepts_empty=not local),
+        Indexer(store, signing_key_of(settings), accepts_empty=not local, encoders=encoder_choice(settings)),
         SourceOpener(token),
         parse_address(settings.baseline or "", allow_folders=local),
         AllowList.parse(settings.allow, allow_folders=local),

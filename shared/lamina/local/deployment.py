@@ -9,6 +9,7 @@ import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from lamina.encoders.choice import check
 from lamina.sources.address import Address, AddressError, AllowList, FolderAddress, parse_address
 
 DEFAULT_DATA = Path(".lamina")
@@ -25,16 +26,25 @@ class DeploymentError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """What is served: addresses as typed, folders made absolute. `settings` is a settings file by name."""
+    """What is served: addresses as typed, folders made absolute. `settings` is a settings file by name.
+
+    `encoder` is what finds pages in other words; None leaves it to LAMINA_ENCODER, else to what is installed.
+    """
 
     data: Path
     baseline: str
     allow: tuple[str, ...] = ()
     settings: dict[str, str] = field(default_factory=dict)
+    encoder: str | None = None
 
     def save(self) -> None:
         """Remembers the deployment for the commands that follow. Raises DeploymentError where it cannot."""
-        content = {"baseline": self.baseline, "allow": list(self.allow), "settings": self.settings}
+        content = {
+            "baseline": self.baseline,
+            "allow": list(self.allow),
+            "settings": self.settings,
+            "encoder": self.encoder,
+        }
         draft = self.data / f"{_FILE}.new"
         try:
             draft.write_text(json.dumps(content, indent=1), "utf-8")
@@ -58,6 +68,7 @@ class Deployment:
             "LAMINA_BASELINE": self.baseline,
             "LAMINA_ALLOW": "\n".join(self.allow),
             "LAMINA_SNAPSHOT_TTL": "1",
+            "LAMINA_ENCODER": self.encoder or os.environ.get("LAMINA_ENCODER", ""),
         }
 
     def address(self) -> Address:
@@ -74,7 +85,13 @@ def remembered(data: Path) -> Deployment | None:
     path = data / _FILE
     try:
         content = json.loads(path.read_text("utf-8"))
-        return Deployment(data.absolute(), content["baseline"], tuple(content["allow"]), content["settings"])
+        return Deployment(
+            data.absolute(),
+            content["baseline"],
+            tuple(content["allow"]),
+            content["settings"],
+            content.get("encoder"),
+        )
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -96,11 +113,19 @@ def add_data_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, default=DEFAULT_DATA, help="folder that keeps everything (.lamina/)")
 
 
-def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[str]) -> Deployment:
+def chosen(
+    data: Path, baseline: str | None, allow: list[str], settings: list[str], encoder: str | None = None
+) -> Deployment:
     """What the command line says, else what the data folder was made for, else the sample.
 
-    Raises DeploymentError for addresses that cannot be used.
+    Raises DeploymentError for addresses and encoders that cannot be used.
     """
+    if encoder is not None:
+        try:
+            check(encoder)
+        except ValueError as error:
+            raise DeploymentError(f"--encoder {error}.") from error
+        return replace(chosen(data, baseline, allow, settings), encoder=encoder)
     known = remembered(data) if baseline is None else None
     if known is not None and not allow and not settings:
         return known
@@ -118,7 +143,7 @@ def chosen(data: Path, baseline: str | None, allow: list[str], settings: list[st
         if name not in names:
             raise DeploymentError(f"--settings {name}=FILE names no knowledge base. Use one of {', '.join(names)}.")
     kept = {name: text for name, text in known.settings.items() if name in names} if known else {}
-    return replace(deployment, settings={**kept, **given})
+    return replace(deployment, settings={**kept, **given}, encoder=known.encoder if known else None)
 
 
 def _entry(entry: str) -> str:

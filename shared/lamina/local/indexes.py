@@ -56,9 +56,12 @@ class LocalIndexes:
             made.store.replace(key, text.encode())
         return cls(deployment, made)
 
-    def build(self, reporter: Reporter) -> list[Built]:
-        """Brings every index up to date. Raises DeploymentError where a source cannot be read or holds nothing."""
-        return [self._build(wanted, reporter) for wanted in (None, *self.builder.allow.named)]
+    def build(self, reporter: Reporter, *, by_words: bool = False) -> list[Built]:
+        """Brings every index up to date. Raises DeploymentError where a source cannot be read or holds nothing.
+
+        `by_words` leaves vectors that take long to `watch`.
+        """
+        return [self._build(wanted, reporter, by_words) for wanted in (None, *self.builder.allow.named)]
 
     def watch(self, stop: threading.Event) -> None:
         """Builds again whenever a source changes, until told to stop.
@@ -68,7 +71,9 @@ class LocalIndexes:
         sources = {name: self.builder.opener.open(address) for name, address in self._addresses().items()}
         seen = _revisions(sources)
         local = {name: sources[name] for name, a in self._addresses().items() if isinstance(a, FolderAddress)}
-        looks, is_behind = 0, False
+        looks = 0
+        current = [self._rebuild(wanted) for wanted in (None, *self.builder.allow.named)]
+        is_behind = not all(current)
         while not stop.wait(_LOOK_SECONDS):
             looks += 1
             now = {**seen, **_revisions(sources if looks % _REMOTE_LOOKS == 0 else local)}
@@ -80,7 +85,7 @@ class LocalIndexes:
     def _rebuild(self, wanted: AllowedKnowledgeBase | None) -> bool:
         """Brings one index up to date and says whether it is; whatever fails must not end the watch."""
         try:
-            built = self._build(wanted, lambda name: lambda done, total: None)
+            built = self._build(wanted, lambda name: lambda done, total: None, by_words=False)
         except (DeploymentError, StoreUnavailable, AlreadyExists) as error:
             logger.warning("not indexed again: %s", error)
             return False
@@ -89,17 +94,18 @@ class LocalIndexes:
             return False
         if not built.unchanged:
             logger.info("%s: indexed again, %s documents", built.name, built.documents)
-        return True
+        return built.meaning != "unavailable"
 
-    def _build(self, wanted: AllowedKnowledgeBase | None, reporter: Reporter) -> Built:
+    def _build(self, wanted: AllowedKnowledgeBase | None, reporter: Reporter, by_words: bool) -> Built:
         """Brings one index up to date, after another build of it if one runs. Raises DeploymentError."""
         name = wanted.name if wanted else "baseline"
         try:
-            built = self.builder.build(wanted, reporter(name))
+            files, pieces = reporter(name), reporter(f"{name} by meaning")
+            built = self.builder.build(wanted, files, pieces, by_words=by_words)
             while built is None:
                 logger.warning("%s: waiting for another build", name)
                 time.sleep(_WAIT_SECONDS)
-                built = self.builder.build(wanted, reporter(name))
+                built = self.builder.build(wanted, files, pieces, by_words=by_words)
         except SourceUnavailable as error:
             address = wanted.address if wanted else self.builder.baseline
             raise DeploymentError(

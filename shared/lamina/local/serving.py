@@ -49,6 +49,7 @@ def _add(commands: Any, name: str, command: Any, purpose: str) -> argparse.Argum
     sub.add_argument("baseline", nargs="?", help="folder or URL that calls without a knowledge base search")
     sub.add_argument("--allow", action="append", default=[], metavar="NAME=OVERLAY", help="an overlay to allow")
     sub.add_argument("--settings", action="append", default=[], metavar="NAME=FILE", help="settings to lay over")
+    sub.add_argument("--encoder", metavar="NAME", help="what finds pages in other words (auto)")
     add_data_option(sub)
     sub.set_defaults(command=command)
     return sub
@@ -70,7 +71,7 @@ def _serve(arguments: argparse.Namespace) -> int:
         ) from error
     logging.getLogger("lamina.local").setLevel(logging.INFO)
     with server:
-        indexes = _build(deployment)
+        indexes = _build(deployment, by_words=True)
         wire().queue = ThreadedBuilds(indexes.builder)
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         with _watched(indexes):
@@ -99,10 +100,10 @@ def _mcp(arguments: argparse.Namespace) -> int:
         os.environ["LAMINA_BUCKET"] = arguments.bucket
         serve(compose(Settings.of(os.environ)), arguments.knowledge_base)
         return 0
-    is_new = arguments.baseline or arguments.allow or arguments.settings
+    is_new = arguments.baseline or arguments.allow or arguments.settings or arguments.encoder
     deployment = _chosen(arguments) if is_new else existing(arguments.data)
     os.environ.update(deployment.environment())
-    indexes = _build(deployment)
+    indexes = _build(deployment, by_words=True)
     with _watched(indexes):
         runtime = compose(Settings.of(os.environ))
         runtime.queue = ThreadedBuilds(indexes.builder)
@@ -111,7 +112,7 @@ def _mcp(arguments: argparse.Namespace) -> int:
 
 
 def _chosen(arguments: argparse.Namespace) -> Deployment:
-    return chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings)
+    return chosen(arguments.data, arguments.baseline, arguments.allow, arguments.settings, arguments.encoder)
 
 
 @contextmanager
@@ -125,8 +126,11 @@ def _watched(indexes: LocalIndexes) -> Iterator[None]:
         stop.set()
 
 
-def _build(deployment: Deployment) -> LocalIndexes:
-    """Brings the indexes of a deployment up to date, with progress, and remembers it."""
+def _build(deployment: Deployment, *, by_words: bool = False) -> LocalIndexes:
+    """Brings the indexes of a deployment up to date, with progress, and remembers it.
+
+    `by_words` leaves vectors that take long to those who watch.
+    """
     deployment.make_folder()
     indexes = LocalIndexes.of(deployment)
     console = Console(stderr=True)
@@ -134,10 +138,11 @@ def _build(deployment: Deployment) -> LocalIndexes:
     with Progress(*columns, console=console, disable=not console.is_terminal) as bars:
 
         def reporter(name: str) -> Reporter:
-            bar = bars.add_task(f"indexing {name}", total=None)
-            return lambda done, total: bars.update(bar, completed=done, total=total)
+            # A bar appears when there is something to tell: most builds encode nothing.
+            bar = bars.add_task(f"indexing {name}", total=None, visible=False)
+            return lambda done, total: bars.update(bar, completed=done, total=total, visible=True)
 
-        built = indexes.build(reporter)
+        built = indexes.build(reporter, by_words=by_words)
     deployment.save()
     for index in built:
         _show_built(index, console)
@@ -147,6 +152,8 @@ def _build(deployment: Deployment) -> LocalIndexes:
 def _show_built(index: Built, console: Console) -> None:
     count = "unchanged" if index.unchanged else _counted(index.documents)
     console.print(f"{index.name}: {count}, revision {index.revision}", highlight=False)
+    if index.meaning == "following":
+        console.print("  searched by words, and by meaning too once its pages are encoded", highlight=False)
     for skipped in index.skipped:
         console.print(f"  left out {skipped.path}: {skipped.reason}", highlight=False, markup=False)
     if index.unread:

@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from lamina.index import bm25, english, fields, postings, terms, vocabulary
-from lamina.ranking import expansion, highlight, lookup, match, order, phrases, query, rank, score, spelling
+from lamina.contract import vectors
+from lamina.index import bm25, english, fields, pieces, postings, terms, vocabulary
+from lamina.ranking import (
+    calibration,
+    expansion,
+    highlight,
+    lookup,
+    match,
+    meaning,
+    order,
+    phrases,
+    query,
+    rank,
+    score,
+    spelling,
+)
 from lamina.ranking.synonyms import SYNONYMS
 
 _DECIDING: Final = (
@@ -14,11 +28,15 @@ _DECIDING: Final = (
     postings,
     terms,
     vocabulary,
+    pieces,
+    vectors,
     query,
     lookup,
     expansion,
     spelling,
     score,
+    meaning,
+    calibration,
     phrases,
     order,
     highlight,
@@ -38,6 +56,7 @@ def ranking_configuration() -> dict[str, Any]:
         "stop_words": sorted(english.STOP_WORDS),
         "common_words": sorted(english.COMMON_WORDS),
         "singulars": dict(english.SINGULARS),
+        "match_rules": {name: repr(rule) for name, rule in calibration.RULES.items()},
         "synonyms": {stem: sorted(alike) for stem, alike in SYNONYMS.items()},
     }
 

@@ -1,4 +1,4 @@
-"""The way of a query: analysed, looked up, expanded, scored, held against its phrases, ordered.
+"""The way of a query: analysed, looked up, expanded, scored by words, held against its phrases, scored by meaning.
 
 Each step is a module of this package and hands its value to the next.
 """
@@ -18,10 +18,19 @@ from lamina.index.scope_postings import ScopePostings
 from lamina.ranking.expansion import expand
 from lamina.ranking.highlight import HighlightTerms, highlight_terms
 from lamina.ranking.lookup import TermMatch, look_up
-from lamina.ranking.match import Match, match_of
+from lamina.ranking.match import Match, coverage_of, match_of
+from lamina.ranking.meaning import (
+    WELL_COVERED,
+    Meaning,
+    MeaningState,
+    Nearness,
+    is_all_names,
+    nearness,
+    word_trust,
+)
 from lamina.ranking.phrases import holding
 from lamina.ranking.query import Phrase, analyse
-from lamina.ranking.score import SCORE_STEPS, contributions, coverage, score
+from lamina.ranking.score import SCORE_STEPS, Scores, contributions, coverage, score, with_meaning
 
 LONGEST_REMEMBERED: Final = 200
 """Characters of a query that is not looked up anew each time."""
@@ -31,15 +40,26 @@ LONGEST_REMEMBERED: Final = 200
 class Ranked:
     """All documents that match a query, and in which order they answer it: best score first, ties by number.
 
-    `found` are their numbers, ascending, `steps` their scores in millionths, at least one. `matches` is what the
-    scope of an index of `index_size` documents holds of each word. What a caller asks for is worked out then.
+    `scored` are their numbers and scores. `meaning` is how near they are to the query, or why that had no say.
+    `matches` is what the scope of an index of `index_size` documents holds of each word. What a caller asks for is
+    worked out then.
     """
 
-    found: NDArray[np.int32]
-    steps: NDArray[np.int64]
+    scored: Scores
+    meaning: Nearness | MeaningState
     matches: Sequence[TermMatch]
     index_size: int
     text_of: Callable[[int], str]
+
+    @property
+    def found(self) -> NDArray[np.int32]:
+        """The documents that match, ascending."""
+        return self.scored.found
+
+    @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """The score of each document of `found` in millionths, at least one."""
+        return self.scored.steps
 
     def best(
         self, most: int, among: NDArray[np.bool_] | None = None, first: NDArray[np.bool_] | None = None
@@ -72,7 +92,7 @@ class Ranked:
     def match(self) -> Match:
         """Whether the matter is known at all, by the best document."""
         best = int(self.found[self.steps.argmax()]) if len(self.found) else None
-        return match_of(best, self.matches, self.text_of)
+        return match_of(best, self.matches, self.text_of, self.meaning)
 
     @cached_property
     def highlight_terms(self) -> HighlightTerms:
@@ -89,11 +109,18 @@ class _LookedUp:
     given: tuple[Contribution, ...]
 
 
-def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], prefix: bool = False) -> Ranked:
+def rank(
+    scope: ScopePostings,
+    query: str,
+    *,
+    text_of: Callable[[int], str],
+    prefix: bool = False,
+    meaning: Meaning | None = None,
+) -> Ranked:
     """Ranks the documents of a scope as if the others did not exist.
 
     `text_of` gives a document's text, which is read of the best one for the match, and for quoted phrases of
-    `phrases.MOST_TEXTS_READ` at most.
+    `phrases.MOST_TEXTS_READ` at most. `meaning` is asked as far as words fail; None ranks by words alone.
     """
     asked = _looked_up(query, prefix, scope)
     found, steps = score(asked.given, scope.whole.count)
@@ -101,7 +128,16 @@ def rank(scope: ScopePostings, query: str, *, text_of: Callable[[int], str], pre
         order = top_k(steps, len(steps))
         held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
         found, steps = found[held], steps[held]
-    return Ranked(found, steps, asked.matches, scope.whole.count, text_of)
+    by_words = Scores(found, steps, np.zeros_like(steps))
+    if meaning is None:
+        return Ranked(by_words, "none", asked.matches, scope.whole.count, text_of)
+    covered = coverage_of(int(found[steps.argmax()]), asked.matches) if len(found) else 0.0
+    as_written = prefix or asked.phrases or is_all_names(match.word for match in asked.matches)
+    if as_written or covered >= WELL_COVERED:
+        return Ranked(by_words, "not_needed", asked.matches, scope.whole.count, text_of)
+    near = nearness(query, meaning, scope.mask)
+    scored = with_meaning(found, steps, near, word_trust(covered)) if isinstance(near, Nearness) else by_words
+    return Ranked(scored, near, asked.matches, scope.whole.count, text_of)
 
 
 def _looked_up(text: str, prefix: bool, scope: ScopePostings) -> _LookedUp:

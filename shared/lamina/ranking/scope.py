@@ -17,6 +17,7 @@ from lamina.contract.request import SearchScope
 from lamina.index.arrays import CodedColumn
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
+from lamina.index.vectors import Vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,15 @@ class Scope:
 
 @dataclass(frozen=True)
 class Scopes:
-    """The scopes of one snapshot, each worked out once. `required` are the paths of the required governance files."""
+    """The scopes of one snapshot, each worked out once. `required` are the paths of the required governance files.
+
+    `vectors` gives the vectors of its documents' pieces, which are read only when they are needed; None where the
+    snapshot has none or they cannot be had.
+    """
 
     snapshot: Snapshot
     required: tuple[str, ...]
+    vectors: Callable[[], Vectors | None] = lambda: None
     _made: dict[SearchScope, Scope] = field(default_factory=dict)
 
     def __getitem__(self, scope: SearchScope) -> Scope:

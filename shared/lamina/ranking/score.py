@@ -1,8 +1,9 @@
-"""Decides what each document scores for a query, and how much of the query it holds."""
+"""Decides what each document scores for a query, by words and by meaning, and how much of the query it holds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from lamina.index.bm25 import Contribution, add_up
 from lamina.ranking.lookup import SYNONYM_WEIGHT, TermMatch, TermPostings
+from lamina.ranking.meaning import MILLION, Nearness
 
 PART_WEIGHT: Final = 0.25
 """What a part of an identifier counts beside the identifier itself; alone, it counts in full."""
@@ -36,13 +38,44 @@ def score(given: Sequence[Contribution], count: int) -> tuple[NDArray[np.int32],
     return found, np.maximum(np.rint(scores * SCORE_STEPS), 1).astype(np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """The documents that score, ascending, and what each part gives to them in millionths; a score is their sum."""
+
+    found: NDArray[np.int32]
+    words: NDArray[np.int64]
+    meaning: NDArray[np.int64]
+
+    @property
+    def steps(self) -> NDArray[np.int64]:
+        """The scores, at least one."""
+        return np.asarray(np.maximum(self.words + self.meaning, 1))
+
+
+def with_meaning(found: NDArray[np.int32], steps: NDArray[np.int64], near: Nearness, trust: int) -> Scores:
+    """Scores by words and by meaning, both measured by their best: as far as words are trusted, in millionths.
+
+    Documents that are found by meaning alone join those `found`. All in whole numbers, so that the order is the same
+    on every machine.
+    """
+    joined = near.found.copy()
+    joined[found] = True
+    every = np.flatnonzero(joined).astype(np.int32)
+    best = int(steps.max(initial=0)) or SCORE_STEPS
+    words = np.zeros(len(every), dtype=np.int64)
+    words[np.searchsorted(every, found)] = steps
+    meaning = near.shares[every] * best // MILLION
+    return Scores(every, words * trust // MILLION, meaning * (MILLION - trust) // MILLION)
+
+
 def coverage(matches: Sequence[TermMatch], found: NDArray[np.int32], count: int) -> NDArray[np.float64]:
     """The share of the query's IDF weight that each of the documents found holds, 0 to 1."""
     asked = sum(match.weight for match in matches)
     documents, weights = add_up([_held(match, count) for match in matches], count)
-    # A document that scores holds a stem, so these are the documents that score.
-    shares = np.minimum(weights / asked, 1.0) if len(weights) else weights
-    return shares[np.searchsorted(documents, found)]
+    shares = np.zeros(count)
+    if len(weights):
+        shares[documents] = np.minimum(weights / asked, 1.0)
+    return shares[found]
 
 
 def _held(match: TermMatch, count: int) -> Contribution:

@@ -17,8 +17,8 @@ _ROOT = f"index/v{FORMAT}"
 # Keys part their fields by "_", so a name may not hold one.
 _UNSAFE = re.compile(r"[^A-Za-z0-9.-]")
 _LONGEST_NAME = 100
-_KEY = re.compile(rf"{_ROOT}/[A-Za-z0-9.~_-]{{1,190}}\.pkl")
-_NO_OVERLAY = "-"
+_KEY = re.compile(rf"{_ROOT}/[A-Za-z0-9.~_-]{{1,220}}\.pkl")
+_NO_OVERLAY = _NO_VECTORS = "-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,12 +48,18 @@ def index_name(knowledge_base: str | None) -> str:
 
 def snapshot_prefix(name: str, revision: Revision) -> str:
     """What the keys of all snapshots of one revision begin with."""
-    return f"{_ROOT}/{name}_{revision.overlay or _NO_OVERLAY}_{revision.baseline}_"
+    sources = f"{revision.overlay or _NO_OVERLAY}_{revision.baseline}"
+    return f"{_ROOT}/{name}_{sources}_{revision.vectors or _NO_VECTORS}_"
 
 
 def snapshot_key(name: str, revision: Revision, config: str, retry: int = 0) -> str:
     """The key of a snapshot; `retry` counts refused objects under the same name, which are left for inspection."""
     return f"{snapshot_prefix(name, revision)}{config}{f'.r{retry}' if retry else ''}.pkl"
+
+
+def vectors_key(key: str) -> str:
+    """The key of the vectors that belong to the snapshot under `key`."""
+    return f"{_ROOT}/vectors/{key.removeprefix(_ROOT + '/')}"
 
 
 def pointer_key(name: str) -> str:

@@ -98,7 +98,9 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, details: CallDetai
     pinned = None if request.revision is None else Revision.parse(request.revision)
     runtime.note_address(name, details.knowledge_base)
     details.served = runtime.warm.current(name) if pinned is None else runtime.warm.pinned(name, pinned)
-    answer = action.run(request, QueryContext(details.served.scopes, knowledge_base, details.served.stale))
+    answer = action.run(
+        request, QueryContext(details.served.scopes, knowledge_base, details.served.stale, runtime.query_vectors)
+    )
     details.revision, details.facts = answer.revision, answer.facts
     envelope = {**answer.envelope, "stale": True} if details.served.stale else answer.envelope
     if request.wants_receipt:

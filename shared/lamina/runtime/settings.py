@@ -40,6 +40,11 @@ class Settings(BaseModel):
     limits_table: str | None = Field(None, description="DynamoDB table that counts them, on AWS.")
     records_bucket: str | None = Field(None, description="S3 bucket that telemetry records arrive in, on AWS.")
     mcp_origins: str = Field("", description="Origins whose pages may call /mcp; empty: loopback, on AWS any https.")
+    encoder: str = Field(
+        "auto",
+        description="What finds pages in other words: auto (the small encoder where it is installed, static vectors "
+        "for large bases, else none), small, static, none, or bedrock:MODEL.",
+    )
     version: str = Field("local", description="Version of the deployment, for telemetry and limits.")
 
     @classmethod

@@ -14,8 +14,9 @@ from lamina.contract.ids import Revision, sha256_hex
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.index.signed import SnapshotRefused, verify
 from lamina.index.snapshot import Snapshot
+from lamina.index.vectors import Vectors
 from lamina.ranking.scope import Scopes
-from lamina.runtime.catalogue import read_pointer, snapshot_prefix
+from lamina.runtime.catalogue import read_pointer, snapshot_prefix, vectors_key
 
 logger = logging.getLogger(__name__)
 
@@ -27,6 +28,40 @@ class Held:
     key: str
     scopes: Scopes
     size: int
+
+
+@dataclass(slots=True)
+class StoredVectors:
+    """The vectors that belong to a snapshot, read at the first call that needs them; safe for concurrent callers."""
+
+    store: ObjectStore
+    signing_key: Callable[[], bytes]
+    key: str
+    digest: str | None
+    documents: int
+    _read: Vectors | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __call__(self) -> Vectors | None:
+        """The vectors; None where there are none, or they cannot be had now."""
+        if self.digest is None:
+            return None
+        with self._lock:
+            if self._read is None:
+                try:
+                    self._read = self._checked()
+                except (StoreUnavailable, SnapshotRefused) as error:
+                    logger.error("searched by words alone, the vectors of %s: %s", self.key, error)
+            return self._read
+
+    def _checked(self) -> Vectors:
+        stored = self.store.get(vectors_key(self.key))
+        if stored is None:
+            raise SnapshotRefused("missing")
+        vectors = Vectors.verified(stored.content, self.signing_key())
+        if vectors.digest != self.digest or len(vectors.counts) != self.documents:
+            raise SnapshotRefused("of another snapshot")
+        return vectors
 
 
 # A store that makes callers wait before it fails is not asked again for so many times that long.
@@ -162,7 +197,8 @@ class WarmSnapshots:
         snapshot = Snapshot.from_data(data)
         if not key.startswith(snapshot_prefix(name, snapshot.revision)):
             raise SnapshotRefused("a snapshot of another revision lies under this name")
-        scopes = Scopes(snapshot, self.required)
+        vectors = StoredVectors(self.store, self.signing_key, key, snapshot.revision.vectors, len(snapshot))
+        scopes = Scopes(snapshot, self.required, vectors)
         self._held[key] = Held(key, scopes, len(stored.content))
         while len(self._held) > 1 and sum(held.size for held in self._held.values()) > self.max_bytes:
             self._held.popitem(last=False)

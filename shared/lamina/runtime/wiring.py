@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import chain, repeat
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import BuildQueue, ObjectStore, RateCounter, Source
+from lamina.encoders.choice import EncoderChoice, check
 from lamina.governance.manifest import required_paths
 from lamina.index.collector import collector_resting
 from lamina.runtime.limits import BodyLimit
 from lamina.runtime.metrics import Fault, MetricsSink, count_fault
+from lamina.runtime.query_vectors import QueryVectors
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import signing_key_of
 from lamina.runtime.warm import WarmSnapshots
@@ -39,6 +41,7 @@ class Runtime:
     clock: Callable[[], float] = time.perf_counter
     wall_clock: Callable[[], float] = time.time
     queue: BuildQueue | None = None
+    query_vectors: QueryVectors = field(default_factory=lambda: QueryVectors(EncoderChoice()))
     body_limit: BodyLimit = field(default_factory=BodyLimit)
     log_tracebacks: bool = False
     _starts: Iterator[bool] = field(default_factory=lambda: chain([True], repeat(False)))
@@ -107,6 +110,7 @@ def compose(settings: Settings) -> Runtime:
         allow,
         sink,
         queue=_queue(settings),
+        query_vectors=QueryVectors(encoder_choice(settings)),
         body_limit=_body_limit(settings),
         log_tracebacks=settings.data is not None,
     )
@@ -133,6 +137,17 @@ def object_store(settings: Settings, *, patient: bool = False) -> ObjectStore:
         return S3Store(make_client("s3", read_seconds=20.0, attempts=5), settings.bucket)
     # Within a function's ten seconds there has to be time left to say that it failed.
     return S3Store(make_client("s3", at_cold_start=True, read_seconds=1.5, attempts=2), settings.bucket, seconds=6.0)
+
+
+def encoder_choice(settings: Settings) -> EncoderChoice:
+    """The encoders of a deployment. Raises ValueError for a setting that names none."""
+
+    def bedrock() -> Any:
+        from lamina.stores.aws import make_client
+
+        return make_client("bedrock-runtime", read_seconds=5.0, attempts=3)
+
+    return EncoderChoice(check(settings.encoder), bedrock)
 
 
 def _sink(settings: Settings) -> RecordSink:

@@ -16,7 +16,7 @@ from botocore.parsers import ResponseParserError
 # What a call raises when no answer of the service arrives; a refusal is a ClientError.
 NO_ANSWER = (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError)
 FAILURES = (*NO_ANSWER, ClientError)
-_SERVICES = ("s3", "dynamodb", "secretsmanager", "lambda")
+_SERVICES = ("s3", "dynamodb", "secretsmanager", "lambda", "bedrock-runtime")
 _MAKING = threading.Lock()
 
 
