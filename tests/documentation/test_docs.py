@@ -20,6 +20,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 ALL_PAGES = [*PAGES, CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md"]
 
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _REPOSITORY_PATH = re.compile(r"`((?:docs|functions|samples|shared|tests)/[\w./-]+|template\.yaml|Makefile)`")
 
 
@@ -49,7 +50,7 @@ def test_tables_are_what_the_generator_writes(page: Path) -> None:
 @pytest.mark.parametrize("page", ALL_PAGES, ids=_named)
 def test_links_and_paths_lead_to_something(page: Path) -> None:
     text = page.read_text("utf-8")
-    links = [page.parent / link for link in _LINK.findall(text)]
+    links = [page.parent / link for link in _LINK.findall(_FENCED.sub("", text))]
     paths = [CHECKOUT / path for path in _REPOSITORY_PATH.findall(text) if "NAME" not in path]
     assert [str(path) for path in (*links, *paths) if not path.exists()] == []
 
