@@ -24,7 +24,9 @@ def field_texts(document: Document, words: str) -> Iterator[tuple[str, str]]:
     yield "path", document.path
     yield "tags", "\n".join(document.tags)
     yield "frontmatter", searched_frontmatter(document)
-    yield "blockquote", document.blockquote or ""
+    # A description that stands in for it is searched with the frontmatter.
+    if document.blockquote not in (document.metadata or {}).values():
+        yield "blockquote", document.blockquote or ""
     yield "body", words
 
 
