@@ -17,7 +17,7 @@ def test_the_best_are_the_first_of_all_in_order(rows: list[tuple[int, bool, bool
     steps = np.array([step for step, _, _ in rows], dtype=np.int64)
     among = np.array([kept for _, kept, _ in rows], dtype=np.bool_)
     first = np.array([before for _, _, before in rows], dtype=np.bool_)
-    scored = Scores(np.arange(len(rows), dtype=np.int32) * 3, steps, np.zeros_like(steps))
+    scored = Scores.by_words(np.arange(len(rows), dtype=np.int32) * 3, steps)
     ranked = Ranked(scored, "none", (), 3 * len(rows), str)
     by_score = sorted(range(len(rows)), key=lambda place: (-rows[place][0], place))
     assert ranked.best(most).tolist() == by_score[:most]

@@ -59,7 +59,14 @@ def preflight(request: PreflightRequest, context: QueryContext) -> Answer:
     snapshot, filters = context.snapshot, request.filters()
     check_values(filters, snapshot)
     scope = context.scopes[request.scope]
-    ranked = rank(scope.postings, request.task, text_of=snapshot.text, prefix=request.prefix, meaning=context.meaning)
+    ranked = rank(
+        scope.postings,
+        request.task,
+        text_of=snapshot.text,
+        prefix=request.prefix,
+        meaning=context.meaning,
+        title_of=snapshot.titles.__getitem__,
+    )
 
     done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, context.knowledge_base)
     tiers = [tier]

@@ -149,8 +149,8 @@ def ranked_documents(
     snapshot = context.snapshot
     check_values(filters, snapshot)
     scope = context.scopes[request.scope]
-    meaning = context.meaning
-    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning)
+    meaning, title_of = context.meaning, snapshot.titles.__getitem__
+    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning, title_of=title_of)
     kept = passing(filters, snapshot)[ranked.found]
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
@@ -161,7 +161,12 @@ def ranked_documents(
     }
     if request.knowledge_base_url is not None:
         by_overlay = rank(
-            context.scopes.overlay_postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning
+            context.scopes.overlay_postings,
+            question,
+            text_of=snapshot.text,
+            prefix=prefix,
+            meaning=meaning,
+            title_of=title_of,
         )
         match["overlay_signal"] = by_overlay.match.signal
     first = standing_first(request.grouping, ranked, scope.overlay, kept)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -45,11 +45,18 @@ class Scores:
     found: NDArray[np.int32]
     words: NDArray[np.int64]
     meaning: NDArray[np.int64]
+    title: NDArray[np.int64]
+
+    @staticmethod
+    def by_words(found: NDArray[np.int32], steps: NDArray[np.int64]) -> Scores:
+        """Scores to which nothing else gives anything."""
+        nothing = np.zeros_like(steps)
+        return Scores(found, steps, nothing, nothing)
 
     @property
     def steps(self) -> NDArray[np.int64]:
         """The scores, at least one."""
-        return np.asarray(np.maximum(self.words + self.meaning, 1))
+        return np.asarray(np.maximum(self.words + self.meaning + self.title, 1))
 
 
 def with_meaning(found: NDArray[np.int32], steps: NDArray[np.int64], near: Nearness, trust: int) -> Scores:
@@ -65,7 +72,16 @@ def with_meaning(found: NDArray[np.int32], steps: NDArray[np.int64], near: Nearn
     words = np.zeros(len(every), dtype=np.int64)
     words[np.searchsorted(every, found)] = steps
     meaning = near.shares[every] * best // MILLION
-    return Scores(every, words * trust // MILLION, meaning * (MILLION - trust) // MILLION)
+    return Scores(every, words * trust // MILLION, meaning * (MILLION - trust) // MILLION, np.zeros_like(words))
+
+
+def with_titles(scored: Scores, named: NDArray[np.int32]) -> Scores:
+    """Scores in which the documents that are asked for by name stand above all others, in their own order."""
+    if not len(named):
+        return scored
+    title = np.zeros_like(scored.words)
+    title[np.isin(scored.found, named, assume_unique=True)] = scored.steps.max()
+    return replace(scored, title=title)
 
 
 def coverage(matches: Sequence[TermMatch], found: NDArray[np.int32], count: int) -> NDArray[np.float64]:
