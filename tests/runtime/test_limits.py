@@ -142,7 +142,7 @@ def test_names_tell_nothing_without_the_key() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("entry", "other", "same"),
     [
         ("2001:db8:1:2::1", "2001:db8:1:2:ffff::9", True),
         ("2001:db8:1:2::1", "2001:db8:1:3::1", False),
