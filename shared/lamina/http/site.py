@@ -10,6 +10,7 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
 from lamina.http.explorer.pages import asset, read_page
 from lamina.http.openapi import document
+from lamina.index.snapshot import Snapshot
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.event import HttpRequest, HttpResponse, preflight, with_etag
@@ -67,11 +68,19 @@ def _health(request: HttpRequest, runtime: Runtime) -> HttpResponse:
         "status": "ok",
         "version": runtime.settings.version,
         "revision": str(served.scopes.snapshot.revision),
+        "meaning": _meaning(served.scopes.snapshot),
         "stale": served.stale,
         "tool_prefix": runtime.settings.tool_prefix,
         "knowledge_bases": [base.name for base in runtime.allow.named if not base.private],
     }
     return HttpResponse(200, compact(health))
+
+
+def _meaning(snapshot: Snapshot) -> str:
+    """Whether pages are found in other words: `none`, `following` until the index has its vectors, then `ready`."""
+    if snapshot.encoder is None:
+        return "none"
+    return "following" if snapshot.revision.vectors is None else "ready"
 
 
 def _costs(request: HttpRequest, runtime: Runtime) -> HttpResponse:
