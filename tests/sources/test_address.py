@@ -73,6 +73,7 @@ HOSTILE = [
     "https://github.com/o/..",
     "https://github.com/o/.",
     "https://github.com/o/.git",
+    "https://github.com/acme/plans.git.git",
     "https://github.com/-o/r",
     "https://github.com/o/r?token=1",
     "https://github.com/o/r#readme",

@@ -95,6 +95,10 @@ def test_user_information_in_a_redirect_is_refused(github: FakeGitHub, source: G
         "::ffff:169.254.169.254",
         "2002:7f00:1::",
         "64:ff9b::a9fe:a9fe",
+        "64:ff9b::8c52:7005",
+        "::127.0.0.1",
+        "fec0::1",
+        "192.0.0.9",
     ],
 )
 def test_a_name_that_resolves_to_a_private_address_is_refused_before_a_byte_is_sent(

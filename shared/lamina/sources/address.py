@@ -112,6 +112,8 @@ def _github(rest: str) -> GitHubAddress:
     owner, _, after_owner = rest.partition("/")
     repository, _, tree = after_owner.partition("/")
     repository = repository.removesuffix(".git")
+    if repository.lower().endswith(".git"):
+        raise AddressError("a repository's name does not end in `.git` once the ending `.git` is taken off")
     if rest.endswith("/") or not _OWNER.fullmatch(owner) or not _REPOSITORY.fullmatch(repository):
         raise AddressError("a GitHub address is https://github.com/OWNER/REPO, in the characters GitHub allows")
     if not tree:

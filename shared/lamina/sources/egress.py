@@ -25,20 +25,21 @@ Resolver = Callable[[str, int], Sequence[str]]
 _NETWORK = (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError)
 _PORTS = {"https": 443, "http": 80}
 _UNCLEAR = re.compile(r"[^\x21-\x7e]|\\")
-# NAT64 hides an IPv4 address in the last four bytes (RFC 6052).
-_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# What `ipaddress` calls global, and still may lead inside: NAT64 (RFC 6052), IPv4-compatible, site-local, and the
+# IETF's own IPv4 addresses.
+_INNER = tuple(ipaddress.ip_network(network) for network in ("64:ff9b::/96", "::/96", "fec0::/10", "192.0.0.0/24"))
 
 
 def is_public(address: IPAddress) -> bool:
     """Whether an address is on the public internet, whatever form it hides in."""
     if isinstance(address, ipaddress.IPv6Address):
         hidden = address.ipv4_mapped or address.sixtofour or (address.teredo and address.teredo[1])
-        if address in _NAT64:
-            hidden = ipaddress.IPv4Address(address.packed[-4:])
         if hidden and not is_public(hidden):
             return False
         if address.ipv4_mapped:
             return True
+    if any(address in network for network in _INNER):
+        return False
     return address.is_global and not address.is_multicast
 
 
