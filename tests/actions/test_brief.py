@@ -84,21 +84,21 @@ def test_a_receipt_minted_over_every_transport_verifies_by_hand(transport: Trans
     snapshot = json.loads(content)
     assert content == rfc8785.dumps(snapshot)
     assert named["count"] == len(snapshot["documents"]) == 4
-    seen = [(one["position"], one["id"], one["origin"], one["invalidated"]) for one in snapshot["documents"]]
+    seen = [(entry["position"], entry["id"], entry["origin"], entry["invalidated"]) for entry in snapshot["documents"]]
     assert seen == [
         (1, "kb://docs/camp", "overlay", False),
         (2, "kb://docs/cold-kettle", "baseline", True),
         (3, "kb://docs/kettle", "baseline", False),
         (4, "kb://docs/teapot", "baseline", False),
     ]
-    raw = {one["path"]: one["digest"] for one in snapshot["documents"]}
+    raw = {entry["path"]: entry["digest"] for entry in snapshot["documents"]}
     assert raw["docs/kettle.md"] == _digest((deployed.baseline / "docs/kettle.md").read_bytes())
 
 
 def test_a_shadowed_document_is_not_visible(deploy: Deploy, asking: Callable[[Deployed], Ask]) -> None:
     deployed = deploy(FILES, camp={"docs/kettle.md": page("Kettle", "Ours.", uri="kb://docs/kettle")})
     snapshot = _visible(deployed, asking(deployed), knowledge_base_url="camp")
-    seen = {one["id"]: one["origin"] for one in snapshot}
+    seen = {entry["id"]: entry["origin"] for entry in snapshot}
     assert seen == {"kb://docs/cold-kettle": "baseline", "kb://docs/kettle": "overlay", "kb://docs/teapot": "baseline"}
 
 
@@ -108,7 +108,7 @@ def test_each_scope_has_its_own_snapshot_and_one_scope_has_one(
     deployed = deploy(FILES, camp=CAMP)
     ask = asking(deployed)
     alone = _visible(deployed, ask, knowledge_base_url="camp", search_scope="kb_only")
-    assert [one["id"] for one in alone] == ["kb://docs/camp"]
+    assert [entry["id"] for entry in alone] == ["kb://docs/camp"]
     for question in ("kettle", "teapot", "hook"):
         ask("brief", question=question, knowledge_base_url="camp", receipt={"run_id": question})
     kept = [path.name for path in (deployed.data / "store/receipts/visible").iterdir()]
@@ -118,7 +118,7 @@ def test_each_scope_has_its_own_snapshot_and_one_scope_has_one(
 def test_a_document_of_the_bundle_says_so(deploy: Deploy, asking: Callable[[Deployed], Ask]) -> None:
     deployed = deploy(FILES, camp=CAMP)
     scope = {"knowledge_base_url": "camp", "search_scope": "kb_with_required_baseline"}
-    origins = {one["origin"] for one in _visible(deployed, asking(deployed), **scope)}
+    origins = {entry["origin"] for entry in _visible(deployed, asking(deployed), **scope)}
     assert origins == {"overlay", "bundled"}
 
 
@@ -157,7 +157,7 @@ def test_a_kept_receipt_is_given_with_what_it_proves(deploy: Deploy, gateway: tu
     assert reply.headers["cache-control"] == "no-store"
     verification = reply.envelope["verification"]
     assert verification["holds"] is True
-    assert [(one["claim"], one["outcome"]) for one in verification["checks"]][:2] == [
+    assert [(entry["claim"], entry["outcome"]) for entry in verification["checks"]][:2] == [
         ("internally consistent and unmutated", "proven"),
         ("joined with its visibility snapshot", "proven"),
     ]

@@ -34,9 +34,9 @@ def test_the_command_line_mints_and_verifies(deploy: Deploy, tmp_path: Path) -> 
 
     whole = _lamina("verify", answer, "--snapshot", snapshot, "--artifact", article)
     assert whole.returncode == 0
-    assert {one["outcome"] for one in json.loads(whole.stdout)["checks"]} == {"proven"}
+    assert {entry["outcome"] for entry in json.loads(whole.stdout)["checks"]} == {"proven"}
     found = _lamina("verify", answer, "--data", data)
-    assert [one["outcome"] for one in json.loads(found.stdout)["checks"]] == 3 * ["proven"] + ["not checked"]
+    assert [entry["outcome"] for entry in json.loads(found.stdout)["checks"]] == 3 * ["proven"] + ["not checked"]
     elsewhere = _lamina("verify", answer, "--data", tmp_path / "nowhere")
     assert json.loads(elsewhere.stdout)["checks"][2]["outcome"] == "not checked"
 
@@ -47,7 +47,7 @@ def test_the_command_line_mints_and_verifies(deploy: Deploy, tmp_path: Path) -> 
     )
     use.write_bytes(done.stdout)
     joined = _lamina("verify", use, "--retrieval", answer, "--artifact", article)
-    assert {one["outcome"] for one in json.loads(joined.stdout)["checks"]} == {"proven"}
+    assert {entry["outcome"] for entry in json.loads(joined.stdout)["checks"]} == {"proven"}
 
 
 @pytest.mark.parametrize(

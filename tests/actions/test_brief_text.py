@@ -14,7 +14,7 @@ from lamina.actions.search import SearchRequest, search
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import SourceFile
 from lamina.governance.manifest import required_paths
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.snapshot import Origin
 from lamina.ranking.scope import Scopes
 
@@ -31,16 +31,16 @@ OVERLAY = {"docs/camp.md": page("Camp Kettle", "The camp kettle hangs on a hook.
 
 def context(baseline: Mapping[str, str] = BASELINE, overlay: Mapping[str, str] | None = None) -> QueryContext:
     """A snapshot of texts by path."""
-    editions = [_edition(Origin.BASELINE, "b", baseline)]
+    source_revisions = [_source_revision(Origin.BASELINE, "b", baseline)]
     if overlay is not None:
-        editions.insert(0, _edition(Origin.OVERLAY, "a", overlay))
-    snapshot, _ = build(editions)
+        source_revisions.insert(0, _source_revision(Origin.OVERLAY, "a", overlay))
+    snapshot, _ = build(source_revisions)
     return QueryContext(Scopes(snapshot, required_paths()), None if overlay is None else "camp")
 
 
-def _edition(origin: Origin, digit: str, texts: Mapping[str, str]) -> Edition:
+def _source_revision(origin: Origin, digit: str, texts: Mapping[str, str]) -> SourceRevision:
     files = tuple(SourceFile(path, text.encode()) for path, text in texts.items())
-    return Edition(origin, digit * 40, files)
+    return SourceRevision(origin, digit * 40, files)
 
 
 def asked(of: QueryContext, **arguments: Any) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def test_results_are_what_search_finds_in_the_same_order_with_the_same_scores() 
 
 
 def test_origin_is_baseline_without_a_knowledge_base_and_tells_them_apart_with_one() -> None:
-    assert {one["origin"] for one in asked(context())["data"]["results"]} == {"baseline"}
+    assert {entry["origin"] for entry in asked(context())["data"]["results"]} == {"baseline"}
     results = asked(context(overlay=OVERLAY))["data"]["results"]
-    assert [one["origin"] for one in results] == ["overlay", "baseline", "baseline"]
+    assert [entry["origin"] for entry in results] == ["overlay", "baseline", "baseline"]
 
 
 def test_grouped_names_the_hits_of_each_side() -> None:

@@ -17,7 +17,7 @@ from lamina.actions.brief import BriefRequest, brief
 from lamina.contract.envelope import compact
 from lamina.contract.filters import KINDS
 from lamina.governance.manifest import required_paths
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.snapshot import Origin
 from lamina.ranking.scope import Scopes
 from lamina.sources.folder import FolderSource
@@ -40,10 +40,10 @@ frontmatter = st.fixed_dictionaries(
     },
 )
 paths = st.tuples(st.sampled_from(FOLDERS), st.sampled_from([*WORDS, "two words"])).map(
-    lambda one: "/".join(one) + ".md"
+    lambda entry: "/".join(entry) + ".md"
 )
 documents = st.tuples(frontmatter, bodies).map(
-    lambda one: f"---\n{yaml.safe_dump(one[0], allow_unicode=True)}---\n\n{one[1]}\n"
+    lambda entry: f"---\n{yaml.safe_dump(entry[0], allow_unicode=True)}---\n\n{entry[1]}\n"
 )
 corpora = st.dictionaries(paths, documents, min_size=1, max_size=8)
 questions = st.one_of(
@@ -62,22 +62,22 @@ options = st.fixed_dictionaries(
 )
 
 
-def _edition(origin: Origin, files: Mapping[str, str]) -> Edition:
+def _source_revision(origin: Origin, files: Mapping[str, str]) -> SourceRevision:
     with tempfile.TemporaryDirectory() as name:
         source = FolderSource(write(Path(name), files))
         tree = source.fetch(source.revision())
-    return Edition(origin, tree.revision, tree.files)
+    return SourceRevision(origin, tree.revision, tree.files)
 
 
 def _asked(
     baseline: Mapping[str, str], overlay: Mapping[str, str] | None, question: str, chosen: Mapping[str, Any]
 ) -> tuple[dict[str, Any], QueryContext]:
-    editions = [_edition(Origin.BASELINE, baseline)]
+    source_revisions = [_source_revision(Origin.BASELINE, baseline)]
     arguments = {"question": question, **chosen}
     if overlay is not None:
-        editions.insert(0, _edition(Origin.OVERLAY, overlay))
+        source_revisions.insert(0, _source_revision(Origin.OVERLAY, overlay))
         arguments["knowledge_base_url"] = "camp"
-    context = QueryContext(Scopes(build(editions)[0], required_paths()), None if overlay is None else "camp")
+    context = QueryContext(Scopes(build(source_revisions)[0], required_paths()), None if overlay is None else "camp")
     return brief(BriefRequest.of(arguments), context).envelope, context
 
 
@@ -90,8 +90,8 @@ def test_the_four_views_of_a_brief_always_agree(
     data, snapshot = envelope["data"], context.snapshot
     uris = [hit["uri"] for hit in data["hits"]]
     assert data["citation_ids"] == uris
-    assert [one["id"] for one in data["results"]] == uris
-    assert [one["rank"] for one in data["results"]] == list(range(1, len(uris) + 1))
+    assert [entry["id"] for entry in data["results"]] == uris
+    assert [entry["rank"] for entry in data["results"]] == list(range(1, len(uris) + 1))
     lines = data["text"].splitlines()
     assert len(lines) == len(uris)
     for line, hit, result in zip(lines, data["hits"], data["results"], strict=True):

@@ -44,7 +44,7 @@ def test_a_catalog_without_arguments_costs_under_1300_tokens(real: Corpus, trans
     assert count_tokens(reply.text) < 1300
 
 
-@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda one: one.use)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda item: item.use)
 def test_every_reference_workload_finds_documents_under_the_ceiling(real: Corpus, workload: Any) -> None:
     reply = direct(real.deployed)(workload.action, **workload.arguments)
     assert reply.envelope["status"] == "FOUND"
@@ -123,11 +123,11 @@ def test_the_largest_limit_that_fits_does_fit_and_one_more_does_not(real: Corpus
     arguments = {**MAIN[action], "include": KINDS}
     refusals = refused(ask, action, **arguments)
     assert refusals
-    for one in refusals:
-        limit, offset, flags = one["largest_limit_that_fits"], one["offset"], one["flags"]
-        assert 0 < limit < one["requested_limit"] == 100
-        assert one["max_response_tokens"] == CEILING
-        assert str(limit) in one["error_message"]
+    for item in refusals:
+        limit, offset, flags = item["largest_limit_that_fits"], item["offset"], item["flags"]
+        assert 0 < limit < item["requested_limit"] == 100
+        assert item["max_response_tokens"] == CEILING
+        assert str(limit) in item["error_message"]
         fits = ask(action, limit=limit, offset=offset, disclosure=flags, **arguments)
         assert within_ceiling(fits)
         assert len(fits.envelope["data"]) == limit

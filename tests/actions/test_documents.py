@@ -321,7 +321,7 @@ def test_the_older_fields_come_only_when_asked_for(corpus: Corpus, transport: Tr
     preflight = legacy("preflight", task=corpus.task)
     assert set(preflight) == {"start_here", "constraints", "dod"}
     assert preflight["dod"]["role"] == "definition_of_done"
-    assert {one["role"] for one in preflight["constraints"]} == {"constraint"}
+    assert {item["role"] for item in preflight["constraints"]} == {"constraint"}
     uri = corpus.facts[5].uri
     got = legacy("get", uri=uri)
     assert got == {"content": transport.call(corpus.deployed, "get", {"uri": uri}).envelope["data"]["body"]}

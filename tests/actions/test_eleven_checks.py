@@ -345,7 +345,7 @@ def test_check_11_the_reference_workloads_cost_a_tenth_of_the_old_shape(real: Co
             break
     entries = [{name: entry[name] for name in ("uri", "title", "metadata")} for entry in metadata]
     old = sum(count_tokens(text) for text in map(compacted, entries))
-    new = sum(cost(ask(one.action, **one.arguments)) for one in WORKLOADS)
+    new = sum(cost(ask(item.action, **item.arguments)) for item in WORKLOADS)
     assert len(WORKLOADS) == 8
     assert 10 * new <= len(WORKLOADS) * old
 

@@ -51,7 +51,7 @@ def test_every_probe_has_a_right_document_on_top(probe: dict[str, Any], real: Co
 
 
 def test_every_preflight_probe_has_a_right_document_among_the_first_relevant(real: Corpus, direct: Any) -> None:
-    for probe in (one for one in _probes() if one["id"] == "P"):
+    for probe in (item for item in _probes() if item["id"] == "P"):
         reply = direct.call(
             real.deployed, "preflight", {"task": probe["query"], "knowledge_base_url": "ptx", "include": ALL}
         )
@@ -128,7 +128,7 @@ def test_without_a_knowledge_base_every_grouping_gives_the_same_list(corpus: Cor
         direct.call(corpus.deployed, "search", {"query": corpus.query, "result_grouping": grouping}).uris
         for grouping in Grouping
     ]
-    assert all(one == lists[0] for one in lists)
+    assert all(item == lists[0] for item in lists)
 
 
 def test_scores_in_a_scope_are_those_of_an_index_of_that_scope_alone(deploy: Deploy, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from lamina.contract.envelope import Envelope, compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import SourceFile
 from lamina.contract.tokens import count_tokens
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.snapshot import Origin
 from lamina.ranking.scope import Scopes
 
@@ -26,7 +26,7 @@ def context() -> QueryContext:
     }
     files["docs/000.md"] = "A document without any tier.\n"
     sources = tuple(SourceFile(path, content.encode()) for path, content in files.items())
-    return QueryContext(Scopes(build([Edition(Origin.BASELINE, "b" * 64, sources)])[0], ()))
+    return QueryContext(Scopes(build([SourceRevision(Origin.BASELINE, "b" * 64, sources)])[0], ()))
 
 
 def listed(context: QueryContext, **arguments: object) -> Envelope:

@@ -33,8 +33,8 @@ junk = st.recursive(
 
 def likely(*values: Any) -> st.SearchStrategy[Any]:
     """Mostly values that fit, alone or as a list, sometimes anything."""
-    one = st.sampled_from(values)
-    return one | st.lists(one, max_size=3) | junk
+    entry = st.sampled_from(values)
+    return entry | st.lists(entry, max_size=3) | junk
 
 
 PARAMETERS: dict[str, st.SearchStrategy[Any]] = {

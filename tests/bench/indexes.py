@@ -83,12 +83,12 @@ def _load_lamina() -> object:
 
 def _write_lamina(texts: Sequence[Text], folder: Path) -> None:
     from lamina.contract.ports import SourceFile
-    from lamina.index.build import Edition, build
+    from lamina.index.build import SourceRevision, build
     from lamina.index.signed import sign
     from lamina.index.snapshot import Origin
 
     files = tuple(SourceFile(text.path, text.content) for text in texts)
-    made, _ = build([Edition(Origin.BASELINE, "0" * 12, files)])
+    made, _ = build([SourceRevision(Origin.BASELINE, "0" * 12, files)])
     sealed = sign(made.to_data(), _KEY, kind="snapshot", documents=len(made), revision="0" * 12, config=made.config)
     (folder / "snapshot").write_bytes(sealed)
 
@@ -165,7 +165,7 @@ def _read_fts5(folder: Path) -> Ask:
     statement = f"SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rank LIMIT {TOP}"  # noqa: S608
 
     def ask(query: str) -> list[int]:
-        asked = " OR ".join(f'"{one}"' for one in _words(query))
+        asked = " OR ".join(f'"{entry}"' for entry in _words(query))
         return [number for (number,) in database.execute(statement, (asked,))]
 
     return ask

@@ -219,7 +219,7 @@ def run(seconds: float, clients: int) -> dict[str, Any]:
 
 def figures(tally: Tally, memory: list[float], seconds: float, clients: int) -> dict[str, Any]:
     """The tally as numbers: milliseconds and MiB. Memory is compared after a tenth of the time and at the end."""
-    every = sorted(one for found in tally.latencies.values() for one in found)
+    every = sorted(item for found in tally.latencies.values() for item in found)
     warm = memory[len(memory) // 10 :]
     return {
         "seconds": seconds,
@@ -270,8 +270,8 @@ def main() -> int:
     found = run(arguments.seconds, arguments.clients)
     print(json.dumps(found, indent=1))
     told = failures(found)
-    for one in told:
-        print(one, file=sys.stderr)
+    for item in told:
+        print(item, file=sys.stderr)
     return 1 if told else 0
 
 

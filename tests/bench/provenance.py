@@ -30,7 +30,7 @@ def provenance() -> dict[str, Any]:
         "machine": platform.machine(),
         "processor": _processor(),
         "cores": os.cpu_count(),
-        "load_average": [round(one, 2) for one in os.getloadavg()],
+        "load_average": [round(entry, 2) for entry in os.getloadavg()],
         "memory_mb": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20,
         "system": platform.platform(),
         "versions": {name: version(name) for name in _PACKAGES} | {"sqlite": sqlite3.sqlite_version},

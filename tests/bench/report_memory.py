@@ -34,8 +34,8 @@ class Endless:
             return
         rng = random.Random(7)
         shapes = []
-        for one in records(DAY, _SHAPES, seed=1):
-            fields = {**one.fields(), "consumer_label": "LABEL", "document_uri": "kb://PAGE"}
+        for entry in records(DAY, _SHAPES, seed=1):
+            fields = {**entry.fields(), "consumer_label": "LABEL", "document_uri": "kb://PAGE"}
             head, _, rest = json.dumps(fields, separators=(",", ":")).encode().partition(b"LABEL")
             middle, _, tail = rest.partition(b"PAGE")
             shapes.append((head, middle, tail))

@@ -23,7 +23,7 @@ from tests.corpora import REAL, SAMPLES, Deployed, unpacked, write
 
 from lamina.contract.ports import SourceFile
 from lamina.corpus.document import Document, parse
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.signed import sign, verify
 from lamina.index.snapshot import Origin, Snapshot
 from lamina.sources.folder import FolderSource
@@ -84,11 +84,13 @@ def corpus_in(scratch: Path) -> Corpus:
 def building(corpus: Corpus) -> Iterator[Line]:
     """Build, rebuild after one change, snapshot and its load."""
     part = f"Index of {len(corpus.files)} documents, {corpus.raw_bytes / 1e6:.2f} MB of Markdown"
-    edition = Edition(Origin.BASELINE, corpus.checksum[:12], corpus.files)
-    (snapshot, cache), seconds = _best(lambda: build([edition]))
+    source_revision = SourceRevision(Origin.BASELINE, corpus.checksum[:12], corpus.files)
+    (snapshot, cache), seconds = _best(lambda: build([source_revision]))
     yield Line(part, "build", seconds, "s", most=BUILD_SECONDS)
-    one, *rest = corpus.files
-    changed = Edition(edition.origin, edition.revision, (SourceFile(one.path, one.content + b"\nMore.\n"), *rest))
+    entry, *rest = corpus.files
+    changed = SourceRevision(
+        source_revision.origin, source_revision.revision, (SourceFile(entry.path, entry.content + b"\nMore.\n"), *rest)
+    )
     _, seconds = _best(lambda: build([changed], cache))
     yield Line(part, "rebuild after one change", seconds, "s")
     remembered = sum(cache.find(file) is not None for file in changed.files)

@@ -82,7 +82,7 @@ def test_a_grade_of_nought_is_no_answer_and_a_stray_file_no_document(tmp_path: P
 def test_labels_of_a_topic_are_not_asked_for(tmp_path: Path) -> None:
     topics = "<top><num> Number: 1\n<title> Topic: lift\n<desc> Description:\nof wings</top>"
     read = collection(tmp_path, {**TREC, "topics.txt": topics, "qrels.txt": "1 0 1 1\n"})
-    assert [one.text for one in read.queries] == ["lift of wings"]
+    assert [entry.text for entry in read.queries] == ["lift of wings"]
 
 
 def test_figures_of_a_perfect_and_of_a_useless_ranking() -> None:

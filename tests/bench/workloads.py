@@ -29,10 +29,10 @@ def workloads(deployed: Deployed) -> Iterator[Line]:
     old = _old_shape(runtime)
     yield Line(PART, "the old shape, each time", old, "tokens")
     total = 0
-    for one in WORKLOADS:
-        cost = count_tokens(_reply(runtime, one.action, one.arguments).text)
+    for entry in WORKLOADS:
+        cost = count_tokens(_reply(runtime, entry.action, entry.arguments).text)
         total += cost
-        yield Line(PART, one.use, cost, "tokens")
+        yield Line(PART, entry.use, cost, "tokens")
     yield Line(PART, "all eight", total, "tokens")
     yield Line(PART, "times smaller than the old shape", len(WORKLOADS) * old / total, "×", least=TIMES_SMALLER)
 

@@ -58,9 +58,9 @@ def test_a_request_schema_is_flat(action: str) -> None:
     assert {"anyOf", "oneOf", "not", "if"}.isdisjoint(schema)
     assert schema["type"] == "object"
     assert schema["additionalProperties"] is False
-    for name, one in schema["properties"].items():
-        assert {"anyOf", "oneOf"}.isdisjoint(one), name
-        assert one.get("description"), name
+    for name, item in schema["properties"].items():
+        assert {"anyOf", "oneOf"}.isdisjoint(item), name
+        assert item.get("description"), name
 
 
 @pytest.mark.parametrize("action", DISCLOSING)

@@ -27,8 +27,8 @@ def encoder() -> SmallEncoder:
 
 
 def product(first: bytes, second: bytes) -> int:
-    one, two = (np.frombuffer(vector, dtype=np.int8).astype(np.int64) for vector in (first, second))
-    return int(one @ two)
+    entry, two = (np.frombuffer(vector, dtype=np.int8).astype(np.int64) for vector in (first, second))
+    return int(entry @ two)
 
 
 def test_what_means_the_same_is_near_whatever_its_words() -> None:

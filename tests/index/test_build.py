@@ -10,15 +10,15 @@ from lamina.corpus.config import parse_settings
 from lamina.corpus.document import Document
 from lamina.corpus.reading import read
 from lamina.corpus.remarks import Level
-from lamina.index.build import Edition, build, config_digest
+from lamina.index.build import SourceRevision, build, config_digest
 from lamina.index.parsed import ParseCache
 from lamina.index.snapshot import Origin, Snapshot
 
 Files = dict[str, str | bytes]
 
 
-def edition(origin: Origin, files: Files, settings: str = "", revision: str = "b" * 64) -> Edition:
-    return Edition(
+def source_revision(origin: Origin, files: Files, settings: str = "", revision: str = "b" * 64) -> SourceRevision:
+    return SourceRevision(
         origin,
         revision,
         tuple(SourceFile(path, c if isinstance(c, bytes) else c.encode()) for path, c in files.items()),
@@ -27,10 +27,10 @@ def edition(origin: Origin, files: Files, settings: str = "", revision: str = "b
 
 
 def built(files: Files, overlay: Files | None = None, settings: str = "", overlay_settings: str = "") -> Snapshot:
-    editions = [edition(Origin.BASELINE, files, settings)]
+    source_revisions = [source_revision(Origin.BASELINE, files, settings)]
     if overlay is not None:
-        editions.append(edition(Origin.OVERLAY, overlay, overlay_settings, "a" * 64))
-    return build(editions)[0]
+        source_revisions.append(source_revision(Origin.OVERLAY, overlay, overlay_settings, "a" * 64))
+    return build(source_revisions)[0]
 
 
 def test_an_alias_that_two_sources_claim_is_the_overlays() -> None:
@@ -90,8 +90,8 @@ def test_a_file_that_cannot_be_indexed_is_a_reject_and_the_second_of_a_uri_has_a
 
 def test_what_a_source_skipped_is_a_reject_too() -> None:
     skipped = (SkippedFile("link.md", "symbolic link"),)
-    snapshot, _ = build([Edition(Origin.BASELINE, "b" * 64, (), skipped=skipped)])
-    assert [(one.path, one.reason) for one in snapshot.rejects] == [("link.md", "symbolic link")]
+    snapshot, _ = build([SourceRevision(Origin.BASELINE, "b" * 64, (), skipped=skipped)])
+    assert [(entry.path, entry.reason) for entry in snapshot.rejects] == [("link.md", "symbolic link")]
     assert len(snapshot) == 0
 
 
@@ -114,7 +114,7 @@ def test_what_is_wrong_with_a_document_is_told_and_the_document_is_there() -> No
 def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     files: Files = {"a.md": "# A\n", "b.md": "# B\n"}
     changed: Files = {**files, "b.md": "# Changed\n", "c.md": "# C\n"}
-    _, cache = build([edition(Origin.BASELINE, files)])
+    _, cache = build([source_revision(Origin.BASELINE, files)])
     expected = built(changed).to_data()
     parsed: list[str] = []
 
@@ -123,7 +123,7 @@ def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -
         return read(path, content)
 
     monkeypatch.setattr("lamina.index.build.read", spy)
-    snapshot, _ = build([edition(Origin.BASELINE, changed)], ParseCache.from_data(cache.to_data()))
+    snapshot, _ = build([source_revision(Origin.BASELINE, changed)], ParseCache.from_data(cache.to_data()))
     assert parsed == ["b.md", "c.md"]
     assert snapshot.titles == ["A", "Changed", "C"]
     assert expected == snapshot.to_data()
@@ -131,7 +131,7 @@ def test_unchanged_files_are_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -
 
 def test_progress_is_told_of_every_file() -> None:
     told: list[tuple[int, int]] = []
-    build([edition(Origin.BASELINE, {"a.md": "", "b.md": b"\xff"})], progress=lambda *at: told.append(at))
+    build([source_revision(Origin.BASELINE, {"a.md": "", "b.md": b"\xff"})], progress=lambda *at: told.append(at))
     assert told == [(1, 2), (2, 2)]
 
 

@@ -12,7 +12,7 @@ from tests.corpora import page
 
 from lamina.contract.ports import SourceFile
 from lamina.index.arrays import from_plain, packed, to_plain, unpacked
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.signed import SnapshotRefused, sign, verify
 from lamina.index.snapshot import Origin, Snapshot
 
@@ -28,7 +28,7 @@ KEY = b"k" * 32
 @pytest.fixture(scope="module")
 def snapshot() -> Snapshot:
     files = tuple(SourceFile(path, content.encode()) for path, content in FILES.items())
-    return build([Edition(Origin.BASELINE, "b" * 64, files)])[0]
+    return build([SourceRevision(Origin.BASELINE, "b" * 64, files)])[0]
 
 
 def test_it_survives_being_sealed(snapshot: Snapshot) -> None:
@@ -40,7 +40,7 @@ def test_it_survives_being_sealed(snapshot: Snapshot) -> None:
     for number in range(len(snapshot)):
         assert again.uris[number] == snapshot.uris[number]
         assert again.body(number) == snapshot.body(number)
-        assert again.card(number) == snapshot.card(number)
+        assert again.preview(number) == snapshot.preview(number)
         assert again.content_hash(number) == snapshot.content_hash(number)
         assert again.tags[number] == snapshot.tags[number]
     assert again.successors == snapshot.successors
@@ -52,11 +52,11 @@ def test_it_survives_being_sealed(snapshot: Snapshot) -> None:
 def test_the_tiers_of_a_document_are_kept(snapshot: Snapshot) -> None:
     number = snapshot.find("docs/a")
     assert number is not None
-    card = snapshot.card(number)
-    assert card.blockquote == "Quoted."
-    assert card.metadata == {"title": "A", "tags": ["x", "y"], "tier": 1, "aliases": ["old://a"]}
-    assert card.summary_span is not None
-    assert snapshot.body(number)[slice(*card.summary_span)] == "Short."
+    preview = snapshot.preview(number)
+    assert preview.blockquote == "Quoted."
+    assert preview.metadata == {"title": "A", "tags": ["x", "y"], "tier": 1, "aliases": ["old://a"]}
+    assert preview.summary_span is not None
+    assert snapshot.body(number)[slice(*preview.summary_span)] == "Short."
     assert FILES["docs/a.md"].endswith(snapshot.body(number))
 
 

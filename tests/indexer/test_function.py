@@ -78,15 +78,15 @@ def _signed(body: bytes, **headers: str) -> dict[str, Any]:
 
 def test_the_schedule_brings_every_named_index_up_to_date(deployed: Deployed) -> None:
     answer = indexer()({"source": "aws.events"}, None)
-    assert [one["name"] for one in answer["built"]] == ["baseline", "trees"]
-    assert [one["failure"] for one in answer["built"]] == [None, None]
+    assert [entry["name"] for entry in answer["built"]] == ["baseline", "trees"]
+    assert [entry["failure"] for entry in answer["built"]] == [None, None]
     runtime = deployed.runtime()
     assert runtime.warm.current(index_name("trees")).scopes.snapshot.find("docs/elm") is not None
 
 
 def test_a_build_on_demand_builds_that_index_alone(deployed: Deployed) -> None:
     answer = indexer()({"task": "build", "knowledge_base_url": "trees"}, None)
-    assert [(one["name"], one["failure"]) for one in answer["built"]] == [("trees", None)]
+    assert [(entry["name"], entry["failure"]) for entry in answer["built"]] == [("trees", None)]
     assert deployed.runtime().warm.current(index_name("trees")).scopes.snapshot.find("docs/elm") is not None
 
 

@@ -122,7 +122,7 @@ def test_settings_that_do_not_fit_are_told_and_the_rest_is_indexed(tmp_path: Pat
     write(deployed.baseline, {".kb.yml": "kinds: {docs/: stories}"})
     built = _indexer(deployed).index(None, Feed(FolderSource(deployed.baseline)), None)
     assert built.documents == 3
-    assert [one.path for one in built.skipped] == [".kb.yml"]
+    assert [entry.path for entry in built.skipped] == [".kb.yml"]
 
 
 def test_a_subfolder_and_ignored_paths_are_left_out(tmp_path: Path) -> None:

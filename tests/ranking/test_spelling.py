@@ -21,16 +21,16 @@ LETTERS = "kqz"
 known_words = st.text(LETTERS, min_size=SHORTEST_COMPARED, max_size=LONGEST_COMPARED)
 
 
-def alignment(one: str, other: str) -> int:
+def alignment(entry: str, other: str) -> int:
     """Edits by the whole table: a letter dropped, added, replaced, or two neighbours swapped."""
-    table = np.zeros((len(one) + 1, len(other) + 1), dtype=int)
-    table[:, 0], table[0] = range(len(one) + 1), range(len(other) + 1)
-    for i in range(1, len(one) + 1):
+    table = np.zeros((len(entry) + 1, len(other) + 1), dtype=int)
+    table[:, 0], table[0] = range(len(entry) + 1), range(len(other) + 1)
+    for i in range(1, len(entry) + 1):
         for j in range(1, len(other) + 1):
             table[i, j] = min(
-                table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (one[i - 1] != other[j - 1])
+                table[i - 1, j] + 1, table[i, j - 1] + 1, table[i - 1, j - 1] + (entry[i - 1] != other[j - 1])
             )
-            if i > 1 and j > 1 and one[i - 2 : i] == other[j - 1] + other[j - 2]:
+            if i > 1 and j > 1 and entry[i - 2 : i] == other[j - 1] + other[j - 2]:
                 table[i, j] = min(table[i, j], table[i - 2, j - 2] + 1)
     return int(table[-1, -1])
 

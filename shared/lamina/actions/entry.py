@@ -50,15 +50,15 @@ def disclosed(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry
     """The tiers that the flags buy; one that the document lacks is null."""
     if not flags:
         return {}
-    card = snapshot.card(document)
+    preview = snapshot.preview(document)
     tiers: Entry = {}
     for flag in flags:
         if flag == Flag.BLOCKQUOTE:
-            tiers["blockquote"] = card.blockquote
+            tiers["blockquote"] = preview.blockquote
         elif flag == Flag.METADATA:
-            tiers["metadata"] = card.metadata
+            tiers["metadata"] = preview.metadata
         elif flag == Flag.SUMMARY:
-            span = card.summary_span
+            span = preview.summary_span
             tiers["summary"] = None if span is None else snapshot.body(document)[slice(*span)]
         else:
             tiers["body"] = snapshot.body(document)

@@ -103,11 +103,11 @@ def _day(parts: dict[str, str | None]) -> dt.date | None:
     """The day that the parts name; None where they name two days, or a month that there is not."""
     year = int(parts["year"] or 0)
     if (first := parts.get("first")) is not None:
-        one, two = int(first), int(parts["second"] or 0)
-        if one == two or one > 12:
-            return dt.date(year, two, one)
+        entry, two = int(first), int(parts["second"] or 0)
+        if entry == two or entry > 12:
+            return dt.date(year, two, entry)
         # 05/04 is the fifth of April to some and the fourth of May to others.
-        return dt.date(year, one, two) if two > 12 else None
+        return dt.date(year, entry, two) if two > 12 else None
     name = parts.get("name")
     month = int(parts["month"] or 0) if name is None else _MONTHS.get(name.lower(), 0)
     return dt.date(year, month, int(parts["day"] or 0)) if month else None

@@ -34,7 +34,7 @@ _DRAFT_LEFT_OUT = "it is a draft or hidden, and the settings of the knowledge ba
 
 
 @dataclass(frozen=True, slots=True)
-class Edition:
+class SourceRevision:
     """One source at one revision, with the settings that apply to it."""
 
     origin: Origin
@@ -59,49 +59,51 @@ class _Numbered:
 
 def config_digest(settings: Iterable[KnowledgeBaseSettings]) -> str:
     """Digest of all that, beside the sources, decides what a snapshot holds: settings and analysis."""
-    parts = [ANALYSIS, *(one.model_dump(mode="json") for one in settings)]
+    parts = [ANALYSIS, *(entry.model_dump(mode="json") for entry in settings)]
     return sha256_hex(json.dumps(parts, sort_keys=True).encode())[:SHORT_DIGEST]
 
 
 @collector_resting()
 def build(
-    editions: Sequence[Edition],
+    source_revisions: Sequence[SourceRevision],
     cache: ParseCache | None = None,
     progress: Progress = lambda done, total: None,
 ) -> tuple[Snapshot, ParseCache]:
-    """The snapshot of these editions, at most one an origin, and the cache that makes the next build quick.
+    """The snapshot of these source revisions, at most one an origin, and the cache that makes the next build quick.
 
     A file whose path and bytes are in `cache` is not parsed again. `progress(done, total)` is told of each file.
     """
-    by_origin = {edition.origin: edition for edition in editions}
+    by_origin = {source_revision.origin: source_revision for source_revision in source_revisions}
     fresh = ParseCache({})
     rejects: list[Reject] = []
-    total = sum(len(edition.files) for edition in editions)
+    total = sum(len(source_revision.files) for source_revision in source_revisions)
     done = 0
     parsed: dict[Origin, list[Parsed]] = {}
-    for edition in editions:
-        rejects += [Reject(edition.origin, skipped.path, skipped.reason) for skipped in edition.skipped]
-        rejects += [Reject(edition.origin, path, unread(path), Topic.UNREAD_FORMAT) for path in edition.unread]
-        parsed[edition.origin] = []
-        for file in sorted(edition.files, key=lambda one: one.path):
+    for source_revision in source_revisions:
+        rejects += [Reject(source_revision.origin, skipped.path, skipped.reason) for skipped in source_revision.skipped]
+        rejects += [
+            Reject(source_revision.origin, path, unread(path), Topic.UNREAD_FORMAT) for path in source_revision.unread
+        ]
+        parsed[source_revision.origin] = []
+        for file in sorted(source_revision.files, key=lambda entry: entry.path):
             done += 1
             progress(done, total)
             try:
-                one = (cache.find(file) if cache else None) or _parse(file)
+                entry = (cache.find(file) if cache else None) or _parse(file)
             except UnicodeDecodeError:
-                rejects.append(Reject(edition.origin, file.path, "not UTF-8"))
+                rejects.append(Reject(source_revision.origin, file.path, "not UTF-8"))
                 continue
-            fresh.keep(file, one)
-            if is_left_out(one.document, edition.settings):
-                rejects.append(Reject(edition.origin, file.path, _DRAFT_LEFT_OUT, Topic.DRAFT))
+            fresh.keep(file, entry)
+            if is_left_out(entry.document, source_revision.settings):
+                rejects.append(Reject(source_revision.origin, file.path, _DRAFT_LEFT_OUT, Topic.DRAFT))
             else:
-                parsed[edition.origin].append(one)
+                parsed[source_revision.origin].append(entry)
 
     schemes = _schemes(by_origin, parsed)
     numbered = [
-        _Numbered(edition.origin, each)
-        for edition in editions
-        for each in placed(parsed[edition.origin], schemes[edition.origin], edition.settings)
+        _Numbered(source_revision.origin, each)
+        for source_revision in source_revisions
+        for each in placed(parsed[source_revision.origin], schemes[source_revision.origin], source_revision.settings)
     ]
     numbered.sort(key=lambda each: (each.placed.uri, ORIGINS.index(each.origin)))
     overlay, baseline = by_origin.get(Origin.OVERLAY), by_origin[Origin.BASELINE]
@@ -109,7 +111,9 @@ def build(
         baseline=baseline.revision[:SHORT_DIGEST],
         overlay=None if overlay is None else overlay.revision[:SHORT_DIGEST],
     )
-    config = config_digest(edition.settings for edition in editions if edition.origin != Origin.BUNDLED)
+    config = config_digest(
+        source_revision.settings for source_revision in source_revisions if source_revision.origin != Origin.BUNDLED
+    )
     scheme = schemes[Origin.OVERLAY if overlay else Origin.BASELINE]
     return _assemble(numbered, revision, scheme, config, rejects), fresh
 
@@ -125,13 +129,13 @@ def unread(path: str) -> str:
     return f"{suffix} is not a format that is read"
 
 
-def _schemes(by_origin: Mapping[Origin, Edition], parsed: Mapping[Origin, list[Parsed]]) -> dict[Origin, str]:
+def _schemes(by_origin: Mapping[Origin, SourceRevision], parsed: Mapping[Origin, list[Parsed]]) -> dict[Origin, str]:
     """Its settings, else its own commonest, else the baseline's, else the default."""
 
     def own(origin: Origin) -> str | None:
         if origin not in by_origin:
             return None
-        return by_origin[origin].settings.scheme or common_scheme(one.document for one in parsed[origin])
+        return by_origin[origin].settings.scheme or common_scheme(entry.document for entry in parsed[origin])
 
     floor = own(Origin.BASELINE) or DEFAULT_SCHEME
     return {origin: (own(origin) if origin != Origin.BUNDLED else None) or floor for origin in ORIGINS}
@@ -220,5 +224,5 @@ def _floor(uri: str, title: str) -> str:
 
 
 def _card(document: Document) -> str:
-    card: list[Any] = [document.blockquote, document.summary_span, document.metadata]
-    return json.dumps(card, ensure_ascii=False, separators=(",", ":"))
+    preview: list[Any] = [document.blockquote, document.summary_span, document.metadata]
+    return json.dumps(preview, ensure_ascii=False, separators=(",", ":"))

@@ -46,7 +46,7 @@ class ParseCache:
         """Plain data for sealing."""
         return {
             "analysis": ANALYSIS,
-            "entries": {key: (_fields(one.document), one.terms) for key, one in self.entries.items()},
+            "entries": {key: (_fields(entry.document), entry.terms) for key, entry in self.entries.items()},
         }
 
     @classmethod

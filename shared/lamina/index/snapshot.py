@@ -54,7 +54,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
+class Preview:
     """What a listing may show of a document beside its floor."""
 
     blockquote: str | None
@@ -108,10 +108,10 @@ class Snapshot:
         """The documents of one origin."""
         return self.origin.where(lambda value: bool(value == origin))
 
-    def card(self, document: int) -> Card:
+    def preview(self, document: int) -> Preview:
         """Blockquote, summary span and metadata of a document."""
         blockquote, span, metadata = json.loads(self.cards[document])
-        return Card(blockquote, None if span is None else (span[0], span[1]), metadata)
+        return Preview(blockquote, None if span is None else (span[0], span[1]), metadata)
 
     def body(self, document: int) -> str:
         """The whole body, unchanged."""
@@ -123,7 +123,7 @@ class Snapshot:
 
     def frontmatter(self, document: int) -> str:
         """What the frontmatter says beside title and URI, a line a field."""
-        metadata = self.card(document).metadata or {}
+        metadata = self.preview(document).metadata or {}
         return f"\n{APART}".join(frontmatter_lines(metadata, apart=("title", "uri")))
 
     def content_hash(self, document: int) -> str:

@@ -72,9 +72,9 @@ def webhook(request: HttpRequest, runtime: IndexerRuntime) -> HttpResponse:
     except LaminaError as error:
         return failed(error)
     touched = _touched(push, runtime.builder) if request.headers.get("x-github-event") == "push" else []
-    for one in touched:
-        runtime.queue.ask(None if one is None else one.url)
-    return _accepted([one.name if one else "baseline" for one in touched])
+    for entry in touched:
+        runtime.queue.ask(None if entry is None else entry.url)
+    return _accepted([entry.name if entry else "baseline" for entry in touched])
 
 
 def _check_signature(request: HttpRequest, secret: Callable[[], bytes | None]) -> None:
@@ -107,7 +107,7 @@ def _touched(push: Any, builder: Builder) -> list[AllowedKnowledgeBase | None]:
 
     if is_pushed(builder.baseline):
         return [None, *builder.allow.named]
-    return [one for one in builder.allow.named if is_pushed(one.address)]
+    return [entry for entry in builder.allow.named if is_pushed(entry.address)]
 
 
 def _build(builder: Builder, address: str | None, waits: int = 0) -> dict[str, Any]:
@@ -144,7 +144,7 @@ def _result(name: str, built: Built | None, failure: str | None) -> dict[str, An
         "revision": built.revision if built else None,
         "documents": built.documents if built else None,
         "unchanged": built.unchanged if built else None,
-        "skipped": [[one.path, one.reason] for one in built.skipped[:50]] if built else [],
+        "skipped": [[entry.path, entry.reason] for entry in built.skipped[:50]] if built else [],
         "failure": failure,
     }
     (logger.error if failure else logger.info)("build %s", json.dumps(result))

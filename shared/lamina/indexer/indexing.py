@@ -26,7 +26,7 @@ from lamina.contract.ports import (
 from lamina.corpus.config import AXES, InvalidSettings, KnowledgeBaseSettings, parse_settings
 from lamina.encoders.choice import EncoderChoice
 from lamina.governance.manifest import bundle_revision, bundled_files, required_paths
-from lamina.index.build import Edition, Progress, build
+from lamina.index.build import Progress, SourceRevision, build
 from lamina.index.parsed import ANALYSIS, ParseCache
 from lamina.index.pieces import PIECES_VERSION, pieces_of
 from lamina.index.signed import FORMAT, SnapshotRefused, sign, verify
@@ -162,15 +162,15 @@ class Indexer:
         progress: Progress,
     ) -> _Draft:
         """Fetches and parses. Raises SourceUnavailable."""
-        editions = [source_edition(origin, feed, revisions[origin]) for origin, feed in feeds]
-        skipped = tuple(each for edition in editions for each in edition.skipped)
-        settings = editions[-1].settings
-        editions.append(Edition(Origin.BUNDLED, bundle_revision(), bundled_files()))
-        snapshot, cache = build(editions, self._cache(name), progress)
+        source_revisions = [source_revision_of(origin, feed, revisions[origin]) for origin, feed in feeds]
+        skipped = tuple(each for source_revision in source_revisions for each in source_revision.skipped)
+        settings = source_revisions[-1].settings
+        source_revisions.append(SourceRevision(Origin.BUNDLED, bundle_revision(), bundled_files()))
+        snapshot, cache = build(source_revisions, self._cache(name), progress)
         live = len(snapshot) - int(np.count_nonzero(snapshot.mask(Origin.BUNDLED)))
         if not live and not self.accepts_empty:
             raise SourceUnavailable("it holds no Markdown that can be indexed")
-        unread = tuple(path for edition in editions for path in edition.unread)
+        unread = tuple(path for source_revision in source_revisions for path in source_revision.unread)
         return _Draft(name, snapshot, cache, inputs, live, skipped, unread, settings)
 
     def _encoder(self, draft: _Draft) -> Encoder | None:
@@ -316,7 +316,7 @@ def _inputs_digest(feeds: Sequence[tuple[Origin, Feed]], revisions: dict[Origin,
     return sha256_hex(json.dumps(parts).encode())
 
 
-def source_edition(origin: Origin, feed: Feed, revision: str) -> Edition:
+def source_revision_of(origin: Origin, feed: Feed, revision: str) -> SourceRevision:
     """Fetches a source and applies its settings; settings that do not fit are told and left out."""
     tree = feed.source.fetch(revision)
     skipped = list(tree.skipped)
@@ -330,7 +330,7 @@ def source_edition(origin: Origin, feed: Feed, revision: str) -> Edition:
     if settings.required is None and any(path in kept for path in required_paths()):
         # What governs others says of each page for whom it is and how much it matters.
         settings = settings.model_copy(update={"required": AXES})
-    return Edition(
+    return SourceRevision(
         origin,
         tree.revision,
         tuple(SourceFile(path, files[whole].content) for path, whole in kept.items()),

@@ -19,7 +19,7 @@ _SNAPSHOT, _PARSED = "index/snapshot", "index/parsed"
 
 
 @dataclass(frozen=True, slots=True)
-class KeptIndex:
+class IndexCache:
     """The newest index and what was parsed for it, signed; whatever does not verify is built again."""
 
     objects: ObjectStore

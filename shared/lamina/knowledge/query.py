@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from lamina.contract.ids import SHORT_DIGEST, without_suffix
 from lamina.contract.ports import SourceFile
 from lamina.contract.tokens import count_tokens
-from lamina.index.build import Edition, build
+from lamina.index.build import SourceRevision, build
 from lamina.index.parsed import ParseCache
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
@@ -78,8 +78,8 @@ class _Omitted:
 def index_of(files: WorkspaceFiles, manifest: Digests, digest: str, cache: ParseCache | None) -> WorkspaceIndex:
     """The index of exactly the files that a manifest names; `cache` makes a changed workspace quick."""
     sealed = tuple(SourceFile(path, files.contents[path]) for path in manifest)
-    edition = Edition(Origin.BASELINE, digest[:SHORT_DIGEST], sealed, files.settings)
-    snapshot, fresh = build([edition], cache)
+    source_revision = SourceRevision(Origin.BASELINE, digest[:SHORT_DIGEST], sealed, files.settings)
+    snapshot, fresh = build([source_revision], cache)
     return WorkspaceIndex(snapshot, facts_of(snapshot), fresh)
 
 

@@ -16,7 +16,7 @@ from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import ProposalStatus, SourceUnavailable, StoreUnavailable
 from lamina.knowledge import proposals
 from lamina.knowledge.descriptor import describe
-from lamina.knowledge.index_cache import KeptIndex
+from lamina.knowledge.index_cache import IndexCache
 from lamina.knowledge.note import note_path
 from lamina.knowledge.preview import CitedSource, cited_sources
 from lamina.knowledge.proposals import Reviewed, reviewed
@@ -82,7 +82,7 @@ class KnowledgeService:
 
     workspace: Workspace
     build: str = "local"
-    kept: KeptIndex | None = None
+    kept: IndexCache | None = None
     most_waiting: int = MOST_WAITING
     clock: Callable[[], float] = time.monotonic
     log_tracebacks: bool = False

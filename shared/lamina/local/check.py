@@ -21,7 +21,7 @@ from lamina.contract.ports import SourceUnavailable
 from lamina.corpus.remarks import Level
 from lamina.index.build import build
 from lamina.index.snapshot import Origin, Snapshot
-from lamina.indexer.indexing import Feed, source_edition
+from lamina.indexer.indexing import Feed, source_revision_of
 from lamina.local.deployment import DeploymentError, add_data_option, remembered
 from lamina.runtime.catalogue import index_name
 from lamina.runtime.settings import Settings
@@ -72,10 +72,10 @@ def _built(folder: Path) -> Snapshot:
         raise DeploymentError(f"{folder} is no folder. Give the folder that holds the .md files.")
     source = FolderSource(folder)
     try:
-        edition = source_edition(Origin.BASELINE, Feed(source), source.revision())
+        source_revision = source_revision_of(Origin.BASELINE, Feed(source), source.revision())
     except SourceUnavailable as error:
         raise DeploymentError(f"{folder} cannot be read: {error.reason}.") from error
-    return build([edition])[0]
+    return build([source_revision])[0]
 
 
 def _indexed(data: Path, knowledge_base: str | None) -> Snapshot:

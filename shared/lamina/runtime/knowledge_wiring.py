@@ -20,7 +20,7 @@ from lamina.contract.ports import (
     StoreUnavailable,
 )
 from lamina.corpus.config import InvalidSettings, parse_settings
-from lamina.knowledge.index_cache import KeptIndex
+from lamina.knowledge.index_cache import IndexCache
 from lamina.knowledge.service import KnowledgeService
 from lamina.knowledge.workspace import Workspace
 from lamina.runtime.settings import Settings
@@ -116,7 +116,7 @@ def open_service(root: str, settings: Settings, table: str | None = None) -> Kno
     return KnowledgeService(
         workspace,
         build=settings.version,
-        kept=KeptIndex(workspace.objects, signing_key),
+        kept=IndexCache(workspace.objects, signing_key),
         log_tracebacks=settings.data is not None,
     )
 

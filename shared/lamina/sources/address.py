@@ -189,20 +189,20 @@ class AllowList:
                     "or https://github.com/OWNER/*"
                 )
             named.append(AllowedKnowledgeBase(name, parse_address(url, allow_folders=allow_folders), private))
-        _refuse_doubles("name", [one.name for one in named])
-        _refuse_doubles("address", [one.address.identity for one in named])
+        _refuse_doubles("name", [item.name for item in named])
+        _refuse_doubles("address", [item.address.identity for item in named])
         return cls(tuple(named), tuple(owners), allow_folders)
 
     def resolve(self, name_or_url: str) -> AllowedKnowledgeBase:
         """The knowledge base of that name or address; LaminaError KNOWLEDGE_BASE_NOT_ALLOWED for all else."""
-        by_name = next((one for one in self.named if one.name == name_or_url), None)
+        by_name = next((item for item in self.named if item.name == name_or_url), None)
         if by_name is not None:
             return by_name
         try:
             address = parse_address(name_or_url, allow_folders=self.allow_folders)
         except AddressError as error:
             raise self._refusal(str(error)) from error
-        by_address = next((one for one in self.named if one.address.identity == address.identity), None)
+        by_address = next((item for item in self.named if item.address.identity == address.identity), None)
         if by_address is not None:
             return by_address
         if isinstance(address, GitHubAddress):
@@ -210,7 +210,7 @@ class AllowList:
         raise self._refusal("it is not on the list")
 
     def _of_owner(self, address: GitHubAddress) -> AllowedKnowledgeBase:
-        pattern = next((one for one in self.owners if one.owner == address.owner.lower()), None)
+        pattern = next((item for item in self.owners if item.owner == address.owner.lower()), None)
         if pattern is None:
             raise self._refusal("it is not on the list")
         # GitHub serves the commits of forks and pull requests under the parent's name, so a commit id that
@@ -219,13 +219,13 @@ class AllowList:
             raise self._refusal("a commit id is allowed only where the list names it in full")
         # Another branch of a repository that is listed as private is private as well.
         private = pattern.private or any(
-            one.private and one.address.identity[:3] == address.identity[:3] for one in self.named
+            item.private and item.address.identity[:3] == address.identity[:3] for item in self.named
         )
         name = "/".join(part for part in address.identity[1:] if part)
         return AllowedKnowledgeBase(name, address, private)
 
     def _refusal(self, why: str) -> LaminaError:
-        names = [one.name for one in self.named if not one.private]
+        names = [item.name for item in self.named if not item.private]
         remedy = f"Use one of {', '.join(names[:10])}" if names else "Leave knowledge_base_url out"
         return LaminaError(
             "KNOWLEDGE_BASE_NOT_ALLOWED",

@@ -135,7 +135,7 @@ def selected(paths: Iterable[str], ignore: Sequence[str]) -> list[str]:
 
     def is_named(path: str, is_folder: bool) -> bool:
         parts = path.split("/")
-        return next((not one.negated for one in patterns if one.matches(parts, is_folder)), False)
+        return next((not entry.negated for entry in patterns if entry.matches(parts, is_folder)), False)
 
     def is_ignored(folder: str) -> bool:
         if folder not in folders:

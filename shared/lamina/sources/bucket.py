@@ -86,7 +86,7 @@ class BucketSource:
                 path = found["Key"][len(prefix) :]
                 if is_wanted(path) or is_unread(path):
                     listed.append(_Listed(found["Key"], path, found["ETag"], found["Size"]))
-        return sorted(listed, key=lambda one: one.key)
+        return sorted(listed, key=lambda entry: entry.key)
 
     def _read(self, listed: _Listed) -> bytes:
         with _answering():

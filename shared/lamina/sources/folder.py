@@ -68,20 +68,20 @@ class FolderSource:
         digests: dict[str, str] = {}
         known: dict[str, _Known] = {}
         for path, stamp in self._walk(builder):
-            one = self._know(path, stamp)
-            if one is None:
+            item = self._know(path, stamp)
+            if item is None:
                 builder.skip(path, "cannot be read")
                 continue
-            known[path] = one
-            if one.problem is not None:
-                builder.skip(path, one.problem)
+            known[path] = item
+            if item.problem is not None:
+                builder.skip(path, item.problem)
                 continue
             builder.tally(stamp.size)
-            builder.ignore = one.lines or builder.ignore
-            digests[path] = one.digest
+            builder.ignore = item.lines or builder.ignore
+            digests[path] = item.digest
         settled = time.time_ns() - _SETTLED_NS
         self._known = {
-            path: one for path, one in known.items() if max(one.stamp.modified_ns, one.stamp.changed_ns) < settled
+            path: item for path, item in known.items() if max(item.stamp.modified_ns, item.stamp.changed_ns) < settled
         }
         return _revision(digests, builder)
 
