@@ -48,7 +48,8 @@ CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
 def _environment() -> dict[str, str]:
     paths = os.pathsep.join((str(CHECKOUT / "shared"), str(CHECKOUT)))
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LAMINA_")}
-    return {**kept, "PYTHONPATH": paths}
+    # Vectors would be made while the client waits for its first answer.
+    return {**kept, "PYTHONPATH": paths, "LAMINA_ENCODER": "none"}
 
 
 def _stdio(sample: Corpus, data: Path) -> StdioServerParameters:

@@ -25,7 +25,7 @@ def field_texts(document: Document, words: str) -> Iterator[tuple[str, str]]:
     yield "tags", "\n".join(document.tags)
     yield "frontmatter", searched_frontmatter(document)
     # A description that stands in for it is searched with the frontmatter.
-    if document.blockquote not in (document.metadata or {}).values():
+    if document.blockquote != (document.metadata or {}).get("description"):
         yield "blockquote", document.blockquote or ""
     yield "body", words
 

@@ -19,6 +19,7 @@ from lamina.ranking import (
     rank,
     score,
     spelling,
+    titles,
 )
 from lamina.ranking.synonyms import SYNONYMS
 
@@ -38,6 +39,7 @@ _DECIDING: Final = (
     meaning,
     calibration,
     phrases,
+    titles,
     order,
     highlight,
     match,
