@@ -6,11 +6,13 @@ import json
 import multiprocessing
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.corpora import Deployed, page, write
@@ -20,7 +22,7 @@ from lamina.governance.manifest import required_paths
 from lamina.index import build as build_module
 from lamina.index.signed import FORMAT, verify
 from lamina.index.snapshot import Snapshot
-from lamina.indexer.builds import LEASE_SECONDS, Builder
+from lamina.indexer.builds import LEASE_SECONDS, Builder, _process
 from lamina.indexer.indexing import KEPT_SNAPSHOTS, Feed, Indexer
 from lamina.indexer.wiring import builder
 from lamina.runtime.catalogue import index_name, lease_key, pointer_key, read_pointer
@@ -286,3 +288,42 @@ def test_a_lease_whose_owner_died_runs_out(tmp_path: Path) -> None:
         made.store, made.indexer, made.opener, made.baseline, made.allow, clock=lambda: now + LEASE_SECONDS + 1
     )
     assert later.build(None) is not None
+
+
+def _held_by(process: list[object]) -> bytes:
+    return json.dumps({"owner": "somebody", "until": time.time() + LEASE_SECONDS, "process": process}).encode()
+
+
+def test_a_lease_of_a_process_that_was_killed_is_over_at_once(tmp_path: Path) -> None:
+    deployed = _deployed(tmp_path)
+    made = _builder(deployed)
+    key = lease_key(index_name(None))
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as other:
+        held = _process(other.pid)
+        made.store.create(key, _held_by(held))
+        assert made.build(None) is None, "it lives, and may build for as long as it renews"
+        other.kill()
+    assert made.build(None) is not None
+    for gone in (held, [socket.gethostname(), os.getpid(), "0"]):
+        made.store.replace(key, _held_by(gone))
+        assert made.build(None) is not None, "another process bears that number now"
+
+
+@pytest.mark.parametrize("process", [["another-machine", 1, None], [socket.gethostname(), 0, None], ["x"], "x", None])
+def test_a_lease_whose_process_cannot_be_looked_at_runs_its_time(tmp_path: Path, process: Any) -> None:
+    made = _builder(_deployed(tmp_path))
+    made.store.create(lease_key(index_name(None)), _held_by(process))
+    assert made.build(None) is None
+
+
+def test_a_local_build_names_its_process(tmp_path: Path) -> None:
+    deployed = _deployed(tmp_path)
+    named: list[object] = []
+
+    def look(done: int, total: int | None) -> None:
+        stored = _store(deployed).get(lease_key(index_name(None)))
+        assert stored is not None
+        named.append(json.loads(stored.content)["process"])
+
+    assert builder(Settings.of(deployed.environment())).build(None, look) is not None
+    assert named[0] == _process(os.getpid())

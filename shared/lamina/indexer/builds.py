@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from lamina.contract.errors import LaminaError
@@ -30,7 +33,11 @@ RENEW_SECONDS = 15
 
 @dataclass(frozen=True, slots=True)
 class Builder:
-    """Builds the indexes of a deployment, each under a lease."""
+    """Builds the indexes of a deployment, each under a lease.
+
+    With `names_process` a lease says which process of which machine holds it, and one of a process that is gone is
+    over at once: for one's own machine, where whoever builds can be looked at.
+    """
 
     store: ObjectStore
     indexer: Indexer
@@ -38,6 +45,7 @@ class Builder:
     baseline: Address
     allow: AllowList
     clock: Callable[[], float] = time.time
+    names_process: bool = False
 
     def build(
         self,
@@ -112,14 +120,18 @@ class Builder:
         try:
             stored = self.store.get(key)
             if stored is None:
-                self.store.create(key, _lease(owner, now))
+                self.store.create(key, self._content(owner, now))
             elif _is_held(stored.content, now) and _owner(stored.content) != owner:
                 return False
             else:
-                self.store.replace(key, _lease(owner, now), version=stored.version)
+                self.store.replace(key, self._content(owner, now), version=stored.version)
         except AlreadyExists:
             return False
         return True
+
+    def _content(self, owner: str, now: float) -> bytes:
+        process = {"process": _process(os.getpid())} if self.names_process else {}
+        return json.dumps({"owner": owner, "until": now + LEASE_SECONDS, **process}).encode()
 
     def _renew(self, key: str, owner: str, ended: threading.Event) -> None:
         while not ended.wait(RENEW_SECONDS):
@@ -163,10 +175,6 @@ class ThreadedBuilds:
                 self._running.discard(address)
 
 
-def _lease(owner: str, now: float) -> bytes:
-    return json.dumps({"owner": owner, "until": now + LEASE_SECONDS}).encode()
-
-
 def _fields(content: bytes) -> dict[str, Any]:
     """A lease's fields; a damaged lease is nobody's and over."""
     try:
@@ -182,5 +190,39 @@ def _owner(content: bytes) -> object:
 
 def _is_held(content: bytes, now: float) -> bool:
     """Whether a lease still runs. One that runs longer than any does was taken by a clock that was wrong."""
-    until = _fields(content).get("until")
-    return isinstance(until, int | float) and now < until <= now + 2 * LEASE_SECONDS
+    fields = _fields(content)
+    until = fields.get("until")
+    is_running = isinstance(until, int | float) and now < until <= now + 2 * LEASE_SECONDS
+    return is_running and not _is_gone(fields.get("process"))
+
+
+def _process(number: int) -> list[Any]:
+    """A process by its machine, number and start, which together name no other."""
+    return [socket.gethostname(), number, _start(number)]
+
+
+def _start(number: int) -> str | None:
+    """When a process started, in ticks since its machine did; None where the system does not tell."""
+    try:
+        # The name of the program, in brackets, may hold anything; the start is the 20th field after it.
+        return Path(f"/proc/{number}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()[19]
+    except (OSError, IndexError):
+        return None
+
+
+def _is_gone(process: Any) -> bool:
+    """Whether the process that a lease names is known to have ended; never said of another machine's."""
+    match process:
+        case [str(machine), int(number), started] if machine == socket.gethostname() and number > 0:
+            return os.name == "posix" and not _is_running(number, started)
+    return False
+
+
+def _is_running(number: int, started: object) -> bool:
+    try:
+        os.kill(number, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True  # another user's
+    return started is None or _start(number) in (None, started)

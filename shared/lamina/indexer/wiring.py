@@ -61,4 +61,5 @@ def builder(settings: Settings) -> Builder:
         SourceOpener(token),
         parse_address(settings.baseline or "", allow_folders=local),
         AllowList.parse(settings.allow, allow_folders=local),
+        names_process=local,
     )
