@@ -55,6 +55,10 @@ class Deployed:
         for name, folder in self.overlays.items():
             indexer.index(name, baseline, Feed(FolderSource(folder)))
 
+    def signing_key(self) -> bytes:
+        """The key that signs what is stored."""
+        return local_key(self.data / "signing.key")
+
     def environment(self) -> dict[str, str]:
         """The variables under which the functions answer from this deployment; every call looks for a newer index."""
         return {

@@ -101,12 +101,18 @@ def _stored(snapshot: Snapshot, data: Path) -> bytes:
     key = local_key(data / "signing.key")
     revision, config = snapshot.revision, snapshot.config
     sealed = sign(
-        snapshot.to_data(), key, kind="snapshot", documents=len(snapshot), revision=str(revision), config=config
+        snapshot.to_data(),
+        key,
+        kind="snapshot",
+        documents=len(snapshot),
+        revision=str(revision),
+        config=config,
+        name=index_name(None),
     )
     store, name = FolderStore(data / "store"), index_name(None)
     place = snapshot_key(name, revision, config)
     store.create(place, sealed)
-    write_pointer(store, name, Pointer(place, sha256_hex(sealed), str(revision), "bench"), None)
+    write_pointer(store, name, Pointer(place, sha256_hex(sealed), str(revision), "bench", 1), None, key)
     return sealed
 
 

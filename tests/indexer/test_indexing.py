@@ -57,7 +57,7 @@ def _snapshots(deployed: Deployed) -> list[str]:
 def test_a_snapshot_is_written_under_its_revisions_and_the_pointer_names_it_with_its_digest(tmp_path: Path) -> None:
     deployed = _deployed(tmp_path)
     built = _indexer(deployed).index(None, Feed(FolderSource(deployed.baseline)), None)
-    pointer, _ = read_pointer(_store(deployed), index_name(None))
+    pointer, _ = read_pointer(_store(deployed), index_name(None), _indexer(deployed).signing_key)
     assert pointer is not None
     assert built.documents == 3
     assert pointer.key.startswith(f"index/v{FORMAT}/baseline_-_{built.revision}_")
@@ -104,7 +104,7 @@ def test_an_incremental_build_gives_the_bytes_of_a_fresh_one(tmp_path: Path) -> 
         deployed.index()
     contents = []
     for deployed in (first, second):
-        pointer, _ = read_pointer(_store(deployed), index_name(None))
+        pointer, _ = read_pointer(_store(deployed), index_name(None), _indexer(deployed).signing_key)
         assert pointer is not None
         sealed = (deployed.data / "store" / pointer.key).read_bytes()
         contents.append(verify(sealed, local_key(deployed.data / "signing.key"), kind="snapshot")[1])
@@ -171,7 +171,7 @@ def _corrupted(content: bytes) -> dict[str, bytes]:
 def test_a_refused_snapshot_is_left_for_inspection_and_rebuilt_beside(tmp_path: Path, damage: str) -> None:
     deployed = _deployed(tmp_path)
     deployed.index()
-    pointer, _ = read_pointer(_store(deployed), index_name(None))
+    pointer, _ = read_pointer(_store(deployed), index_name(None), _indexer(deployed).signing_key)
     assert pointer is not None
     path = deployed.data / "store" / pointer.key
     content = path.read_bytes()
@@ -183,7 +183,7 @@ def test_a_refused_snapshot_is_left_for_inspection_and_rebuilt_beside(tmp_path: 
         path.chmod(0o600)
         path.write_bytes(content)
     deployed.index()
-    moved, _ = read_pointer(_store(deployed), index_name(None))
+    moved, _ = read_pointer(_store(deployed), index_name(None), _indexer(deployed).signing_key)
     assert moved is not None
     assert moved.key == pointer.key.replace(".pkl", ".r1.pkl")
     assert path.read_bytes() == content
@@ -223,7 +223,7 @@ def test_indexers_at_once_come_to_one_snapshot_and_one_pointer(tmp_path: Path) -
     for child in children:
         child.join(60)
     assert [child.exitcode for child in children] == [0, 0, 0]
-    pointer, _ = read_pointer(_store(deployed), index_name(None))
+    pointer, _ = read_pointer(_store(deployed), index_name(None), _indexer(deployed).signing_key)
     assert pointer is not None
     assert _snapshots(deployed) == [pointer.key]
     assert deployed.runtime().warm.current(index_name(None)).scopes.snapshot.find("docs/oak") is not None

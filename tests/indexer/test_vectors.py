@@ -94,7 +94,7 @@ def test_one_call_publishes_by_words_before_it_encodes(base: Base, monkeypatch: 
     encode = base.choice.encoder.passages
 
     def passages(texts: list[str], progress: object) -> list[bytes]:
-        pointer, _ = read_pointer(base.store, "baseline")
+        pointer, _ = read_pointer(base.store, "baseline", base.deployed.signing_key)
         assert pointer is not None
         seen.append(pointer.revision)
         return encode(texts)
@@ -133,7 +133,7 @@ def test_an_encoder_that_fails_leaves_an_index_by_words_that_a_later_build_compl
 
 def test_lost_vectors_are_made_again(base: Base) -> None:
     built = base.index()
-    pointer, _ = read_pointer(base.store, "baseline")
+    pointer, _ = read_pointer(base.store, "baseline", base.deployed.signing_key)
     assert pointer is not None
     base.store.delete(vectors_key(pointer.key))
     again = base.index()

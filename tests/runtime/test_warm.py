@@ -134,7 +134,7 @@ def test_a_refused_snapshot_is_reported_and_the_older_one_goes_on_as_stale(bench
     old = bench.warm.current(BASELINE).scopes.snapshot.revision
     write(bench.deployed.baseline, {"docs/elm.md": page("Elm")})
     bench.deployed.index()
-    pointer, _ = read_pointer(bench.store, BASELINE)
+    pointer, _ = read_pointer(bench.store, BASELINE, bench.warm.signing_key)
     assert pointer is not None
     path = bench.deployed.data / "store" / pointer.key
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -145,7 +145,7 @@ def test_a_refused_snapshot_is_reported_and_the_older_one_goes_on_as_stale(bench
 
 
 def test_a_refused_snapshot_with_nothing_older_is_not_ready_rather_than_wrong(bench: Bench) -> None:
-    pointer, _ = read_pointer(bench.store, BASELINE)
+    pointer, _ = read_pointer(bench.store, BASELINE, bench.warm.signing_key)
     assert pointer is not None
     path = bench.deployed.data / "store" / pointer.key
     path.write_bytes(path.read_bytes()[:-1] + b"?")
@@ -158,7 +158,7 @@ def test_a_refused_snapshot_with_nothing_older_is_not_ready_rather_than_wrong(be
 def test_the_least_recently_used_snapshot_leaves_when_memory_is_full(bench: Bench) -> None:
     sizes = []
     for name in ("one", "two", "three"):
-        pointer, _ = read_pointer(bench.store, index_name(name))
+        pointer, _ = read_pointer(bench.store, index_name(name), bench.warm.signing_key)
         assert pointer is not None
         sizes.append((bench.deployed.data / "store" / pointer.key).stat().st_size)
     bench.warm.max_bytes = sum(sizes) - 1

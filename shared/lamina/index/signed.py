@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 # A change of what a snapshot holds makes a new number, and with it a new place in the store.
-FORMAT = 3
+FORMAT = 4
 
 _MAGIC = b"LAMINA\x00\x01"
 _SIGNATURE_BYTES = 32
@@ -43,7 +43,7 @@ class SnapshotRefused(Exception):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What is known of an index before it is opened."""
+    """What is known of an index before it is opened: `name` whose it is, `inputs` what it was made of, `build` when."""
 
     format: int
     kind: str
@@ -52,13 +52,28 @@ class Manifest:
     config: str
     sha256: str
     payload_bytes: int
+    name: str = ""
+    inputs: str = ""
+    build: int = 0
 
 
-def sign(data: dict[str, Any], key: bytes, *, kind: str, documents: int, revision: str, config: str) -> bytes:
+def sign(
+    data: dict[str, Any],
+    key: bytes,
+    *,
+    kind: str,
+    documents: int,
+    revision: str,
+    config: str,
+    name: str = "",
+    inputs: str = "",
+    build: int = 0,
+) -> bytes:
     """Plain data as signed bytes. Raises SnapshotRefused where the data holds anything but plain values."""
     payload = pickle.dumps(data, protocol=5)
     _load_plain(payload)
-    manifest = Manifest(FORMAT, kind, documents, revision, config, hashlib.sha256(payload).hexdigest(), len(payload))
+    sha256 = hashlib.sha256(payload).hexdigest()
+    manifest = Manifest(FORMAT, kind, documents, revision, config, sha256, len(payload), name, inputs, build)
     header = json.dumps(asdict(manifest), sort_keys=True, separators=(",", ":")).encode()
     return b"".join((_MAGIC, len(header).to_bytes(4, "big"), header, _signature(header, key), payload))
 

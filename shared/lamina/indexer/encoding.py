@@ -41,16 +41,16 @@ class Pieces:
         return Vectors.of(encoder.name, self.texts, self.known | dict(zip(self.missing, made, strict=True)))
 
 
-def earlier_vectors(store: ObjectStore, key: bytes, name: str) -> list[Vectors]:
+def earlier_vectors(store: ObjectStore, signing_key: Callable[[], bytes], name: str) -> list[Vectors]:
     """What the current index of that name holds, and that of the baseline, whose documents every overlay has too."""
     found = []
     for each in dict.fromkeys((name, BASELINE)):
-        pointer, _ = read_pointer(store, each)
+        pointer, _ = read_pointer(store, each, signing_key)
         stored = None if pointer is None else store.get(vectors_key(pointer.key))
         if stored is None:
             continue
         try:
-            found.append(Vectors.verified(stored.content, key))
+            found.append(Vectors.verified(stored.content, signing_key()))
         except SnapshotRefused as error:
             logger.warning("vectors of an earlier build are refused and made anew: %s", error)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -37,7 +38,9 @@ from lamina.runtime.catalogue import (
     Pointer,
     cache_key,
     index_name,
+    newest_build,
     read_pointer,
+    remember_build,
     snapshot_key,
     vectors_key,
     write_pointer,
@@ -127,26 +130,27 @@ class Indexer:
         by_words: bool,
     ) -> Built | None:
         """One build; None where another build moved the pointer meanwhile, perhaps to something newer."""
-        pointer, version = read_pointer(self.store, name)
+        pointer, version = read_pointer(self.store, name, self.signing_key)
+        started = int(time.time() * 1000)
         revisions = {origin: feed.source.revision() for origin, feed in feeds}
         inputs = _inputs_digest(feeds, revisions, self.encoders.identity)
         wanted = (inputs, _without_vectors(inputs)) if by_words else (inputs,)
-        if pointer is not None and pointer.inputs in wanted and self._is_whole(pointer):
+        if pointer is not None and pointer.inputs in wanted and self._is_current(name, pointer):
             following = pointer.inputs != inputs
             return Built(name, pointer.revision, None, unchanged=True, meaning="following" if following else None)
-        draft = self._draft(name, feeds, revisions, inputs, progress)
+        draft = replace(self._draft(name, feeds, revisions, inputs, progress), started=started)
         encoder = self._encoder(draft)
         if encoder is None:
             return self._publish(draft, None, pointer, version)
         draft = replace(draft, snapshot=replace(draft.snapshot, encoder=encoder.name))
         pieces = Pieces.of(
-            pieces_of(draft.snapshot, draft.cache), encoder, earlier_vectors(self.store, self.signing_key(), name)
+            pieces_of(draft.snapshot, draft.cache), encoder, earlier_vectors(self.store, self.signing_key, name)
         )
         if len(pieces.missing) > FEW_PIECES and (pointer is None or pointer.inputs != _without_vectors(inputs)):
             published = self._publish(draft, None, pointer, version, "following")
             if published is None or by_words:
                 return published
-            pointer, version = read_pointer(self.store, name)
+            pointer, version = read_pointer(self.store, name, self.signing_key)
         try:
             return self._publish(draft, pieces.encoded(encoder, encoding), pointer, version, "ready")
         except EncoderUnavailable as error:
@@ -189,23 +193,27 @@ class Indexer:
         snapshot = draft.snapshot
         if vectors is not None:
             snapshot = replace(snapshot, revision=replace(snapshot.revision, vectors=vectors.digest))
-        key, sha256 = self._write(draft.name, snapshot, vectors)
-        before = () if pointer is None else (pointer.key, *pointer.earlier)
-        earlier = tuple(other for other in dict.fromkeys(before) if other != key)
         is_final = meaning in ("ready", "none")
         inputs = draft.inputs if is_final else _without_vectors(draft.inputs)
+        last = max(0 if pointer is None else pointer.build, newest_build(self.store, draft.name, self.signing_key))
+        number = max(last + 1, draft.started)
+        key, sha256 = self._write(draft.name, snapshot, vectors, inputs, number)
+        before = () if pointer is None else (pointer.key, *pointer.earlier)
+        earlier = tuple(other for other in dict.fromkeys(before) if other != key)
         try:
-            moved = Pointer(key, sha256, str(snapshot.revision), inputs, earlier[:KEPT_SNAPSHOTS])
-            write_pointer(self.store, draft.name, moved, version)
+            moved = Pointer(key, sha256, str(snapshot.revision), inputs, number, earlier[:KEPT_SNAPSHOTS])
+            write_pointer(self.store, draft.name, moved, version, self.signing_key())
         except AlreadyExists:
             return None
-        self._tidy(draft.name, earlier[KEPT_SNAPSHOTS:], draft.cache)
+        self._tidy(draft.name, moved, earlier[KEPT_SNAPSHOTS:], draft.cache)
         remarks = counted(corpus_check(snapshot))
         return Built(
             draft.name, str(snapshot.revision), draft.live, False, draft.skipped, remarks, draft.unread, meaning
         )
 
-    def _write(self, name: str, snapshot: Snapshot, vectors: Vectors | None) -> tuple[str, str]:
+    def _write(
+        self, name: str, snapshot: Snapshot, vectors: Vectors | None, inputs: str, number: int
+    ) -> tuple[str, str]:
         """Writes the snapshot once, after its vectors. A refused object stays, and the next number is taken."""
         sealed = sign(
             snapshot.to_data(),
@@ -214,6 +222,9 @@ class Indexer:
             documents=len(snapshot),
             revision=str(snapshot.revision),
             config=snapshot.config,
+            name=name,
+            inputs=inputs,
+            build=number,
         )
         for retry in range(_RETRIES):
             key = snapshot_key(name, snapshot.revision, snapshot.config, retry)
@@ -224,25 +235,31 @@ class Indexer:
                 return key, sha256_hex(sealed)
             except AlreadyExists:
                 stored = self.store.get(key)
-                if stored is not None and self._opens(key, stored.content):
+                if stored is not None and self._opens(name, key, stored.content):
                     return key, sha256_hex(stored.content)
         raise SnapshotRefused(f"{_RETRIES} refused snapshots under one name; remove them from the store")
 
-    def _opens(self, key: str, content: bytes) -> bool:
+    def _opens(self, name: str, key: str, content: bytes) -> bool:
         try:
-            Snapshot.from_data(verify(content, self.signing_key(), kind="snapshot")[1])
+            manifest, data = verify(content, self.signing_key(), kind="snapshot")
+            if manifest.name != name:
+                raise SnapshotRefused("of another knowledge base")
+            Snapshot.from_data(data)
         except SnapshotRefused as error:
             logger.error("snapshot refused: %s: %s", key, error)
             return False
         return True
 
-    def _is_whole(self, pointer: Pointer) -> bool:
-        """Whether what the pointer names is there, unchanged, and opens."""
+    def _is_current(self, name: str, pointer: Pointer) -> bool:
+        """Whether the pointer is of the newest build, and what it names is there, unchanged, and opens."""
+        if pointer.build < newest_build(self.store, name, self.signing_key):
+            logger.error("the pointer of %s was put back to an older build: built again", name)
+            return False
         stored = self.store.get(pointer.key)
         return (
             stored is not None
             and sha256_hex(stored.content) == pointer.sha256
-            and self._opens(pointer.key, stored.content)
+            and self._opens(name, pointer.key, stored.content)
             and self._has_its_vectors(pointer)
         )
 
@@ -269,9 +286,10 @@ class Indexer:
             logger.warning("what the last build remembered is refused: %s", error)
             return None
 
-    def _tidy(self, name: str, old: Sequence[str], cache: ParseCache) -> None:
+    def _tidy(self, name: str, moved: Pointer, old: Sequence[str], cache: ParseCache) -> None:
         """What is left to do once the index is published, and no reason to call it failed."""
         try:
+            remember_build(self.store, name, moved, self.signing_key())
             for key in old:
                 self.store.delete(key)
                 self.store.delete(vectors_key(key))
@@ -293,7 +311,10 @@ class Indexer:
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A snapshot that is not published: `live` of its documents are of its sources, whose settings these are."""
+    """A snapshot that is not published: `live` of its documents are of its sources, whose settings these are.
+
+    `started` is when its build began, in milliseconds since 1970.
+    """
 
     name: str
     snapshot: Snapshot
@@ -303,6 +324,7 @@ class _Draft:
     skipped: tuple[SkippedFile, ...]
     unread: tuple[str, ...]
     settings: KnowledgeBaseSettings
+    started: int = 0
 
 
 def _without_vectors(inputs: str) -> str:

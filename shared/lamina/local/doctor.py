@@ -30,7 +30,7 @@ from lamina.index.signed import SnapshotRefused, verify
 from lamina.index.snapshot import Snapshot
 from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, add_data_option, remembered
 from lamina.local.template import routes
-from lamina.runtime.catalogue import index_name, read_pointer
+from lamina.runtime.catalogue import index_name, pointer_key, read_pointer
 from lamina.runtime.settings import Settings
 from lamina.runtime.signing import InsecureKey, local_key
 from lamina.runtime.wiring import object_store
@@ -263,13 +263,20 @@ def _index(deployment: Deployment, knowledge_base: str | None) -> Iterator[Findi
     remedy = "Run: lamina index --data " + str(deployment.data)
     store = object_store(Settings.of(deployment.environment()))
     try:
-        pointer, _ = read_pointer(store, index_name(knowledge_base))
-        stored = None if pointer is None else store.get(pointer.key)
-        if pointer is None or stored is None:
+        if store.get(pointer_key(index_name(knowledge_base))) is None:
             yield Finding(check, Outcome.FAILED, "is not built", remedy)
             return
         if not key.is_file():
             yield Finding(check, Outcome.FAILED, "cannot be verified: signing.key is missing", remedy)
+            return
+        pointer, _ = read_pointer(store, index_name(knowledge_base), lambda: local_key(key))
+        if pointer is None:
+            told = "is refused: its pointer is damaged, or its signature does not verify"
+            yield Finding(check, Outcome.FAILED, told, remedy)
+            return
+        stored = store.get(pointer.key)
+        if stored is None:
+            yield Finding(check, Outcome.FAILED, "is not built", remedy)
             return
         if sha256_hex(stored.content) != pointer.sha256:
             yield Finding(check, Outcome.FAILED, "differs from its pointer", remedy)

@@ -23,9 +23,11 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A snapshot in memory with its sealed size in bytes."""
+    """A snapshot in memory: whose it is, the digest of its signed bytes, and their number."""
 
     key: str
+    name: str
+    sha256: str
     scopes: Scopes
     size: int
 
@@ -74,6 +76,7 @@ class _Current:
 
     key: str
     checked_at: float
+    build: int
     stale: bool = False
     asked_again_at: float = 0.0
 
@@ -138,7 +141,7 @@ class WarmSnapshots:
                 newest = known.key if known is not None and known.key in held else held[-1]
                 return Served(self._use(newest).scopes, stale=False, cached=True)
             try:
-                pointer, _ = read_pointer(self.store, name)
+                pointer, _ = read_pointer(self.store, name, self.signing_key)
                 keys = list(self.store.keys(prefix))
                 if pointer is not None and pointer.key in keys:
                     keys = [*(key for key in keys if key != pointer.key), pointer.key]
@@ -159,11 +162,15 @@ class WarmSnapshots:
             )
 
     def _newest(self, name: str, known: _Current | None, now: float) -> Served:
-        pointer, _ = read_pointer(self.store, name)
+        pointer, _ = read_pointer(self.store, name, self.signing_key)
         if pointer is None:
             self.on_missing(name)
             return self._older(name, known, now, "is not built yet")
-        cached = pointer.key in self._held
+        if known is not None and pointer.build < known.build:
+            self._refused(name, pointer.key, SnapshotRefused("an older build than was served before"))
+            return self._older(name, known, now, "was put back to an older one and is being rebuilt")
+        held = self._held.get(pointer.key)
+        cached = held is not None and (held.name, held.sha256) == (name, pointer.sha256)
         if not cached:
             try:
                 self._load(name, pointer.key, pointer.sha256)
@@ -173,7 +180,7 @@ class WarmSnapshots:
             if pointer.key not in self._held:
                 self.on_missing(name)
                 return self._older(name, known, now, "is missing and is being rebuilt")
-        self._current[name] = _Current(pointer.key, now)
+        self._current[name] = _Current(pointer.key, now, pointer.build)
         return Served(self._use(pointer.key).scopes, stale=False, cached=cached)
 
     def _older(self, name: str, known: _Current | None, now: float, why: str) -> Served:
@@ -191,15 +198,18 @@ class WarmSnapshots:
         stored = self.store.get(key)
         if stored is None:
             return
-        if sha256 is not None and sha256_hex(stored.content) != sha256:
+        found = sha256_hex(stored.content)
+        if sha256 is not None and found != sha256:
             raise SnapshotRefused("content differs from its pointer")
-        _, data = verify(stored.content, self.signing_key(), kind="snapshot")
+        manifest, data = verify(stored.content, self.signing_key(), kind="snapshot")
+        if manifest.name != name:
+            raise SnapshotRefused("a snapshot of another knowledge base lies under this name")
         snapshot = Snapshot.from_data(data)
         if not key.startswith(snapshot_prefix(name, snapshot.revision)):
             raise SnapshotRefused("a snapshot of another revision lies under this name")
         vectors = StoredVectors(self.store, self.signing_key, key, snapshot.revision.vectors, len(snapshot))
         scopes = Scopes(snapshot, self.required, vectors)
-        self._held[key] = Held(key, scopes, len(stored.content))
+        self._held[key] = Held(key, name, found, scopes, len(stored.content))
         while len(self._held) > 1 and sum(held.size for held in self._held.values()) > self.max_bytes:
             self._held.popitem(last=False)
 
