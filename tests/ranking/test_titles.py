@@ -56,6 +56,20 @@ def test_an_overlay_still_stands_above_a_baseline_page_of_that_title(
     assert [entry["source"] for entry in reply.envelope["data"]] == ["overlay", "baseline"]
 
 
+def test_an_alias_counts_as_a_title(deploy: Deploy, asking: Callable[[Deployed], Ask]) -> None:
+    files = {
+        "docs/crossing.md": page("Crossings", "Boats.", aliases=["Winter Ferry"]),
+        "winter-ferry/winter.md": page("All about the winter ferry", LOUDER, tags=["winter", "ferry"]),
+    }
+    assert asking(deploy(files))("search", query="winter  ferry").uris[0] == "kb://docs/crossing"
+
+
+def test_a_title_is_found_among_hundreds_that_begin_with_it(deploy: Deploy, asking: Callable[[Deployed], Ask]) -> None:
+    files = {f"docs/notes-{n}.md": page(f"Release notes {n}", "release notes") for n in range(260)}
+    files["docs/zz.md"] = page("Release notes", "Where they are.")
+    assert asking(deploy(files))("search", query="Release notes").uris[0] == "kb://docs/zz"
+
+
 def test_every_title_of_a_corpus_finds_its_page(corpus: Corpus, asking: Callable[[Deployed], Ask]) -> None:
     ask = asking(corpus.deployed)
     listed = ask("catalog", include=KINDS, limit=120).envelope["data"]

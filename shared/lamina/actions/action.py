@@ -16,6 +16,7 @@ from lamina.contract.schema import Schema
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.meaning import FOLLOWING, Meaning
 from lamina.ranking.scope import Scopes
+from lamina.ranking.titles import Names
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class QueryContext:
     def snapshot(self) -> Snapshot:
         """The snapshot that answers."""
         return self.scopes.snapshot
+
+    @property
+    def names(self) -> Names:
+        """What the documents are called, for a query that is the whole name of one."""
+        return Names(self.snapshot.titles.__getitem__, self.snapshot.aliased)
 
     @property
     def meaning(self) -> Meaning | None:

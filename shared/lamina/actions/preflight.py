@@ -65,7 +65,7 @@ def preflight(request: PreflightRequest, context: QueryContext) -> Answer:
         text_of=snapshot.text,
         prefix=request.prefix,
         meaning=context.meaning,
-        title_of=snapshot.titles.__getitem__,
+        names=context.names,
     )
 
     done, tier = read_required(snapshot, DEFINITION_OF_DONE, request.scope, context.knowledge_base)

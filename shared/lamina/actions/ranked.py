@@ -149,8 +149,8 @@ def ranked_documents(
     snapshot = context.snapshot
     check_values(filters, snapshot)
     scope = context.scopes[request.scope]
-    meaning, title_of = context.meaning, snapshot.titles.__getitem__
-    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning, title_of=title_of)
+    meaning, names = context.meaning, context.names
+    ranked = rank(scope.postings, question, text_of=snapshot.text, prefix=prefix, meaning=meaning, names=names)
     kept = passing(filters, snapshot)[ranked.found]
     match: dict[str, Any] = {
         "signal": ranked.match.signal,
@@ -166,7 +166,7 @@ def ranked_documents(
             text_of=snapshot.text,
             prefix=prefix,
             meaning=meaning,
-            title_of=title_of,
+            names=names,
         )
         match["overlay_signal"] = by_overlay.match.signal
     first = standing_first(request.grouping, ranked, scope.overlay, kept)

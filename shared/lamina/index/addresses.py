@@ -65,6 +65,10 @@ class Addresses:
             found = None if alias is None else self._first(self._with_uri(self.uris[alias]), accepts)
         return found
 
+    def aliased(self, alias: str) -> int | None:
+        """The document that lists an alias, in whatever letter case."""
+        return self._aliased.get(bare(" ".join(alias.split())).casefold())
+
     def beside(self, path: str, name: str, accepts: Accepts = lambda number: True) -> int | None:
         """The document that a relative address means in the document at `path`."""
         folder = path.rpartition("/")[0]
@@ -195,6 +199,10 @@ class Addresses:
             return () if folder is None else (bare(folder),)
 
         return self._table(names)
+
+    @cached_property
+    def _aliased(self) -> dict[str, int]:
+        return {alias.casefold(): number for alias, number in self.aliases.items()}
 
     @cached_property
     def _folded(self) -> dict[str, list[int]]:

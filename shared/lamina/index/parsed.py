@@ -43,7 +43,7 @@ class ParseCache:
         self.entries[cache_entry(file.path, parsed.document.content_hash)] = parsed
 
     def to_data(self) -> dict[str, Any]:
-        """Plain data for sealing."""
+        """Plain data, to be signed."""
         return {
             "analysis": ANALYSIS,
             "entries": {key: (_fields(entry.document), entry.terms) for key, entry in self.entries.items()},

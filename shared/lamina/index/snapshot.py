@@ -160,8 +160,12 @@ class Snapshot:
             return exact
         return self.addresses.find(name, lambda number: among is None or bool(among[number]))
 
+    def aliased(self, alias: str) -> int | None:
+        """The document that lists an alias, in whatever letter case."""
+        return self.addresses.aliased(alias) if self.aliases else None
+
     def to_data(self) -> dict[str, Any]:
-        """Plain data for sealing."""
+        """Plain data, to be signed."""
         return {
             "revision": str(self.revision),
             "scheme": self.scheme,

@@ -14,8 +14,8 @@ from lamina.runtime.catalogue import BASELINE, read_pointer, vectors_key
 
 logger = logging.getLogger(__name__)
 
-FEW_PIECES: Final = 512
-"""New pieces, ten seconds of two cores, for which a build waits; with more, the index serves by words meanwhile."""
+FEW_PIECES: Final = 64
+"""New pieces, about a second of two cores, for which a build waits; with more, the index serves by words meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)

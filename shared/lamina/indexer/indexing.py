@@ -215,7 +215,7 @@ class Indexer:
         self, name: str, snapshot: Snapshot, vectors: Vectors | None, inputs: str, number: int
     ) -> tuple[str, str]:
         """Writes the snapshot once, after its vectors. A refused object stays, and the next number is taken."""
-        sealed = sign(
+        signed = sign(
             snapshot.to_data(),
             self.signing_key(),
             kind="snapshot",
@@ -231,8 +231,8 @@ class Indexer:
             if vectors is not None:
                 self.store.replace(vectors_key(key), vectors.signed(self.signing_key()))
             try:
-                self.store.create(key, sealed)
-                return key, sha256_hex(sealed)
+                self.store.create(key, signed)
+                return key, sha256_hex(signed)
             except AlreadyExists:
                 stored = self.store.get(key)
                 if stored is not None and self._opens(name, key, stored.content):
@@ -298,7 +298,7 @@ class Indexer:
             logger.warning("%s: the index is published, but not tidied up after: %s", name, error)
 
     def _keep(self, name: str, cache: ParseCache) -> None:
-        sealed = sign(
+        signed = sign(
             cache.to_data(),
             self.signing_key(),
             kind="parsed",
@@ -306,7 +306,7 @@ class Indexer:
             revision="",
             config=ANALYSIS,
         )
-        self.store.replace(cache_key(name), sealed)
+        self.store.replace(cache_key(name), signed)
 
 
 @dataclass(frozen=True, slots=True)

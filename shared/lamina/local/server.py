@@ -200,9 +200,9 @@ class _Connection(HTTPChannel):
             try:
                 self.socket.shutdown(socket.SHUT_WR)
             except OSError:
-                pass  # the other end is gone
-            else:
-                self._lingers_until = time.time() + _LINGER_SECONDS
-                self.will_close = self.close_when_flushed = False
+                super().handle_close()  # the other end is gone
                 return
-        super().handle_close()
+            self._lingers_until = time.time() + _LINGER_SECONDS
+            self.will_close = self.close_when_flushed = False
+        else:
+            super().handle_close()

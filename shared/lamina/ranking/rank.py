@@ -31,7 +31,7 @@ from lamina.ranking.meaning import (
 from lamina.ranking.phrases import holding
 from lamina.ranking.query import Phrase, analyse
 from lamina.ranking.score import SCORE_STEPS, Scores, contributions, coverage, score, with_meaning, with_titles
-from lamina.ranking.titles import bearing
+from lamina.ranking.titles import Names, bearing
 
 LONGEST_REMEMBERED: Final = 200
 """Characters of a query that is not looked up anew each time."""
@@ -117,13 +117,13 @@ def rank(
     text_of: Callable[[int], str],
     prefix: bool = False,
     meaning: Meaning | None = None,
-    title_of: Callable[[int], str] | None = None,
+    names: Names | None = None,
 ) -> Ranked:
     """Ranks the documents of a scope as if the others did not exist.
 
     `text_of` gives a document's text, which is read of the best one for the match, and for quoted phrases of
     `phrases.MOST_TEXTS_READ` at most. `meaning` is asked as far as words fail; None ranks by words alone. With
-    `title_of`, which gives a document's title, those that bear the query as their whole title come first.
+    `names` the documents that bear the query as their whole title or alias come first.
     """
     asked = _looked_up(query, prefix, scope)
     found, steps = score(asked.given, scope.whole.count)
@@ -131,13 +131,13 @@ def rank(
         order = top_k(steps, len(steps))
         held = np.sort(order[holding(asked.phrases, found[order], scope.whole, text_of)])
         found, steps = found[held], steps[held]
-    by_words = Scores.by_words(found, steps)
-    if title_of is not None:
-        by_words = with_titles(by_words, bearing(query, asked.matches, title_of))
+    named = () if names is None else bearing(query, asked.matches, names, scope)
+    by_words = with_titles(Scores.by_words(found, steps), named)
     if meaning is None:
         return Ranked(by_words, "none", asked.matches, scope.whole.count, text_of)
     covered = coverage_of(int(found[by_words.steps.argmax()]), asked.matches) if len(found) else 0.0
-    as_written = prefix or asked.phrases or is_all_names(match.word for match in asked.matches)
+    is_name = bool(by_words.title.any())
+    as_written = is_name or prefix or asked.phrases or is_all_names(match.word for match in asked.matches)
     if as_written or covered >= WELL_COVERED:
         return Ranked(by_words, "not_needed", asked.matches, scope.whole.count, text_of)
     near = nearness(query, meaning, scope.mask)

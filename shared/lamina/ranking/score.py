@@ -75,12 +75,12 @@ def with_meaning(found: NDArray[np.int32], steps: NDArray[np.int64], near: Nearn
     return Scores(every, words * trust // MILLION, meaning * (MILLION - trust) // MILLION, np.zeros_like(words))
 
 
-def with_titles(scored: Scores, named: NDArray[np.int32]) -> Scores:
+def with_titles(scored: Scores, named: Sequence[int] | NDArray[np.int32]) -> Scores:
     """Scores in which the documents that are asked for by name stand above all others, in their own order."""
     if not len(named):
         return scored
     title = np.zeros_like(scored.words)
-    title[np.isin(scored.found, named, assume_unique=True)] = scored.steps.max()
+    title[np.isin(scored.found, named)] = scored.steps.max(initial=0)
     return replace(scored, title=title)
 
 

@@ -33,7 +33,7 @@ class Settings(BaseModel):
     warm_bytes: int = Field(
         32 * 1024 * 1024,
         ge=1,
-        description="Sealed bytes of snapshots kept in memory, where they take about seven times that.",
+        description="Signed bytes of snapshots kept in memory, where they take about seven times that.",
     )
     tool_prefix: str = Field("oddkit_", description="Prefix of the MCP tools of the five actions.")
     body_limit: int = Field(60, ge=1, description="Bodies that a caller may retrieve in a clock minute.")
