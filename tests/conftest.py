@@ -136,5 +136,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     left_out = [report for report in terminalreporter.stats.get("skipped", ()) if NOT_AT_HAND in str(report.longrepr)]
     if left_out:
         terminalreporter.write_line(
-            f"{len(left_out)} tests were left out: {NOT_AT_HAND}. Put them in ../shared to run these too.", yellow=True
+            f"{len(left_out)} tests were left out: {NOT_AT_HAND}. Put it there to run these too.", yellow=True
         )

@@ -21,7 +21,7 @@ from lamina.stores.folder import FolderStore
 CHECKOUT = Path(__file__).resolve().parents[1]
 SAMPLES = CHECKOUT / "samples"
 REAL = CHECKOUT.parent / "shared" / "kb"
-NOT_AT_HAND = "the real knowledge bases and their judged queries are not at hand"
+NOT_AT_HAND = "what lies in ../shared (real knowledge bases, judged queries, small inputs) is not at hand"
 
 _KINDS = ("canon", "docs", "journals", "essays", "apocrypha")
 _PREFIXES = {

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.corpora import CHECKOUT, Deployed
+from tests.corpora import CHECKOUT, NOT_AT_HAND, Deployed
 from tests.transports import TRANSPORTS
 
 CASES = CHECKOUT.parent / "shared" / "cases" / "markdown"
@@ -21,7 +21,7 @@ Base = Callable[[str], Asking]
 def base(tmp_path: Path) -> Base:
     """Indexes a case and gives what asks it."""
     if not CASES.is_dir():
-        pytest.skip("the small inputs that went wrong are not at hand")
+        pytest.skip(NOT_AT_HAND)
 
     def asked(name: str) -> Asking:
         deployed = Deployed(tmp_path / name, CASES / name)
