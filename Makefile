@@ -1,6 +1,7 @@
 .PHONY: help env serve test bench lint deploy docs clean
 PYTHON ?= python3
 PORT ?= 8787
+STAGE ?= default
 BIN := .venv/bin
 
 help:
@@ -44,8 +45,8 @@ docs: env ## writes the generated tables of docs/ anew
 bench: env ## benchmarks, as a table and as JSON
 	$(BIN)/python -m tests.bench
 
-deploy: .venv-sam/.ready ## builds and deploys with SAM
-	.venv-sam/bin/sam build && .venv-sam/bin/sam deploy --guided
+deploy: .venv-sam/.ready ## builds and deploys with SAM (STAGE=staging or production for a stack of its own)
+	.venv-sam/bin/sam build && .venv-sam/bin/sam deploy --guided --config-env $(STAGE)
 
 clean:
 	rm -rf .venv .venv-sam .lamina .aws-sam build

@@ -10,15 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from samtranslator.public.translator import ManagedPolicyLoader
-from samtranslator.translator.transform import transform
 from tests.corpora import CHECKOUT
+from tests.deployment.stack import TEMPLATE, translated
 
 from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
 from lamina.local.template import load, routes
-
-TEMPLATE = CHECKOUT / "template.yaml"
 
 READ_INDEX = {
     ("s3:GetObject", "KnowledgeBucket/index/*"),
@@ -26,6 +23,7 @@ READ_INDEX = {
     ("secretsmanager:GetSecretValue", "SigningSecret"),
     ("lambda:InvokeFunction", "indexer"),
 }
+TELL_FAILURES = {("sns:Publish", "AlarmTopic"), ("kms:Decrypt", "AlarmKey"), ("kms:GenerateDataKey", "AlarmKey")}
 COUNT_BODIES = {("dynamodb:UpdateItem", "LimitsTable")}
 RECEIPTS = {("s3:GetObject", "KnowledgeBucket/receipts/*"), ("s3:PutObject", "KnowledgeBucket/receipts/*")}
 KNOWLEDGE = {
@@ -58,8 +56,12 @@ MATRIX: dict[str, set[tuple[str, str]]] = {
         ("s3:ListBucket", "KnowledgeBucket[index/*,settings/*,workspace/*]"),
         *(("secretsmanager:GetSecretValue", name) for name in ("SigningSecret", "WebhookSecret", "GitHubTokenSecret")),
         ("lambda:InvokeFunction", "indexer"),
+        ("s3:ListBucket", "SourceBuckets"),
+        ("s3:GetObject", "SourceBuckets/*"),
+        *TELL_FAILURES,
     },
     "telemetry_report": {
+        *TELL_FAILURES,
         ("s3:GetObject", "RecordsBucket/records/*"),
         ("s3:ListBucket", "RecordsBucket[records/*]"),
         ("s3:GetObject", "KnowledgeBucket/reports/*"),
@@ -67,16 +69,6 @@ MATRIX: dict[str, set[tuple[str, str]]] = {
         ("s3:ListBucket", "KnowledgeBucket[reports/*]"),
     },
 }
-
-
-class _Policies(ManagedPolicyLoader):  # type: ignore[misc]
-    """Managed policies by name, without asking AWS for their list."""
-
-    def __init__(self) -> None:
-        super().__init__(None)
-
-    def load(self) -> dict[str, str]:
-        return {}
 
 
 @pytest.fixture(scope="module")
@@ -98,15 +90,23 @@ def _named(resource: Any) -> str:
     """A resource in one word: the logical id that it names and the path below it."""
     if isinstance(resource, dict) and "Ref" in resource:
         return str(resource["Ref"])
+    if isinstance(resource, dict) and "Split" in resource:
+        return "SourceBuckets/*"
     text = str(next(iter(resource.values())) if isinstance(resource, dict) else resource)
     if text.endswith(":function:${AWS::StackName}-indexer"):
         return "indexer"
     return text.replace("${", "").replace("}", "").replace(".Arn", "")
 
 
+def _taken(statement: dict[str, Any]) -> dict[str, Any]:
+    """A statement, under a condition or not."""
+    taken: dict[str, Any] = statement["If"][1] if "If" in statement else statement
+    return taken
+
+
 def _granted(properties: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for policy in properties["Policies"]:
-        for statement in policy["Statement"]:
+        for statement in map(_taken, policy["Statement"]):
             assert statement["Effect"] == "Allow"
             actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
             given = statement["Resource"]
@@ -177,30 +177,13 @@ def test_operator_routes_need_iam(template: dict[str, Any]) -> None:
     assert all(entry["Auth"]["Authorizer"] == "AWS_IAM" for entry in operator)
 
 
-def test_the_template_translates_and_what_it_becomes_lints(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    from cfnlint.decode.cfn_yaml import load as load_for_lint
-
-    source = json.loads(json.dumps(_plain(load_for_lint(str(TEMPLATE)))))
-    for resource in source["Resources"].values():
-        for name in ("CodeUri", "ContentUri"):
-            if name in resource.get("Properties", {}):
-                resource["Properties"][name] = "s3://bucket/key"
-    defaults = {"BaselineUrl": "https://github.com/owner/repository"}
-    translated = transform(source, defaults, _Policies())
-    functions = [r for r in translated["Resources"].values() if r["Type"] == "AWS::Lambda::Function"]
+def test_what_the_template_becomes_lints(tmp_path: Path) -> None:
+    become = translated()
+    functions = [r for r in become["Resources"].values() if r["Type"] == "AWS::Lambda::Function"]
     assert len(functions) == len(MATRIX)
     written = tmp_path / "translated.json"
-    written.write_text(json.dumps(translated))
+    written.write_text(json.dumps(become))
     linter = Path(sys.executable).with_name("cfn-lint")
     lint = [str(linter), "--non-zero-exit-code", "error", "--template", str(written)]
     result = subprocess.run(lint, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
-
-
-def _plain(node: Any) -> Any:
-    if isinstance(node, dict):
-        return {str(key): _plain(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_plain(value) for value in node]
-    return node

@@ -258,5 +258,5 @@ class Closed(Deployed):
 
 def replace_sink(runtime: Runtime) -> Runtime:
     """The runtime with the sink that a deployment on AWS has."""
-    runtime.sink = MetricsSink()
+    runtime.sink = MetricsSink("stack")
     return runtime

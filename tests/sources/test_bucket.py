@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from botocore.exceptions import EndpointConnectionError
+from botocore.exceptions import ClientError, EndpointConnectionError
 from tests.fakes.aws import fake_bucket
 
 from lamina.contract.ports import SourceUnavailable
@@ -138,3 +138,15 @@ class Silent:
 def test_an_endpoint_that_does_not_answer_is_reported() -> None:
     with pytest.raises(SourceUnavailable, match="did not answer"):
         BucketSource(Silent(), ADDRESS).revision()
+
+
+class _Denied:
+    """A bucket whose owner let nobody in."""
+
+    def get_paginator(self, name: str) -> Any:
+        raise ClientError({"Error": {"Code": "AccessDenied"}}, "ListObjectsV2")
+
+
+def test_a_bucket_that_is_closed_names_the_statement_that_is_missing() -> None:
+    with pytest.raises(SourceUnavailable, match=r"needs s3:ListBucket on arn:aws:s3:::acme-docs\..*SourceBuckets"):
+        BucketSource(_Denied(), ADDRESS).revision()

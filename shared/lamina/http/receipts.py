@@ -13,8 +13,9 @@ from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.receipts.canonical import Refused, parse
 from lamina.receipts.verify import Given, Unavailable, verify
 from lamina.runtime.adapter import failed, method_not_allowed
+from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, preflight
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.logs import Handler
 from lamina.runtime.minting import receipt_key, snapshot_key
 from lamina.runtime.observed import observed
 from lamina.runtime.wiring import Runtime, wire
@@ -34,7 +35,7 @@ def receipts() -> Handler:
         runtime, request = wire(), HttpRequest.of(event)
         return observed(NAME, request, runtime, lambda: respond(request, runtime)).event()
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

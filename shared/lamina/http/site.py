@@ -13,8 +13,9 @@ from lamina.http.openapi import document
 from lamina.index.snapshot import Snapshot
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
+from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, preflight, with_etag
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed_once
 from lamina.runtime.wiring import Runtime, wire
 
@@ -33,7 +34,7 @@ def site() -> Handler:
         request = HttpRequest.of(event)
         return observed_once("site", request, wire(), lambda runtime: respond(request, runtime)).event()
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

@@ -13,8 +13,9 @@ from lamina.contract.envelope import ERROR, FOUND, NOT_FOUND, compact
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.ports import ObjectStore, StoreUnavailable
 from lamina.runtime.adapter import failed, method_not_allowed
-from lamina.runtime.event import JSON_TYPE, HttpRequest, HttpResponse, preflight, with_etag
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.entry import guarded
+from lamina.runtime.event import JSON_TYPE, HttpRequest, HttpResponse, checked_event, preflight, with_etag
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.settings import Settings
@@ -121,12 +122,12 @@ def telemetry_report() -> Handler:
         if held is None or held[0] is not runtime:
             held = runtime, reports_of(runtime)
         reports = held[1]
-        if "httpMethod" in event:
+        if "httpMethod" in checked_event(event):
             request = HttpRequest.of(event)
             return observed(NAME, request, runtime, lambda: respond(request, reports)).event()
         return scheduled(event, runtime, reports)
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def scheduled(event: Mapping[str, Any], runtime: Runtime, reports: Reports) -> dict[str, Any]:

@@ -18,8 +18,9 @@ from lamina.indexer.builds import Builder
 from lamina.indexer.indexing import Built
 from lamina.indexer.wiring import IndexerRuntime, wire_indexer
 from lamina.runtime.adapter import failed, method_not_allowed
-from lamina.runtime.event import HttpRequest, HttpResponse, parse_json
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.entry import guarded
+from lamina.runtime.event import HttpRequest, HttpResponse, checked_event, parse_json
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Outcome, record_task
 from lamina.runtime.wiring import wire
@@ -39,15 +40,16 @@ def indexer() -> Handler:
     """The handler: an event with `httpMethod` is a webhook, one with `task: build` names an index, else all."""
 
     def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
+        asked = checked_event(event)
         runtime = wire_indexer()
-        if "httpMethod" in event:
+        if "httpMethod" in asked:
             request = HttpRequest.of(event)
             return observed("indexer", request, wire(), lambda: webhook(request, runtime)).event()
         started = wire().clock()
         results: list[dict[str, Any]] = []
-        if event.get("task") == "build":
-            waits = _WAITS if event.get("patient") is True else 0
-            results.append(_build(runtime.builder, event.get("knowledge_base_url"), waits))
+        if asked.get("task") == "build":
+            waits = _WAITS if asked.get("patient") is True else 0
+            results.append(_build(runtime.builder, asked.get("knowledge_base_url"), waits))
         else:
             runtime.builder.refresh(lambda name, built, failure: results.append(_result(name, built, failure)))
         for result in results:
@@ -57,7 +59,7 @@ def indexer() -> Handler:
         record_task(wire(), started, Outcome("indexer", ERROR if failed_builds else FOUND))
         return {"built": results}
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def webhook(request: HttpRequest, runtime: IndexerRuntime) -> HttpResponse:

@@ -24,6 +24,7 @@ from lamina.contract.schema import Schema, request_schema
 from lamina.corpus.config import KnowledgeBaseSettings
 from lamina.corpus.kinds import DEFAULT_PREFIXES
 from lamina.governance.manifest import required_files
+from lamina.local.costs import costs, monthly
 from lamina.local.deployment import TEMPLATE
 from lamina.local.template import load
 from lamina.runtime.settings import Settings
@@ -205,6 +206,29 @@ def _template_parameters() -> list[str]:
     return _table(("Parameter", "Default", "What it is"), rows)
 
 
+def _costs() -> list[str]:
+    rows = [
+        (
+            item.name,
+            f"{item.monthly:.2f}" if item.monthly else "",
+            f"{item.per_million:.2f}" if item.per_million else "",
+        )
+        for item in costs(load(TEMPLATE))
+    ]
+    return _table(("What", "Dollars a month", "Dollars a million calls"), rows)
+
+
+def _dollars(price: float) -> str:
+    return f"{price:.2f}" if price else ""
+
+
+def _monthly_costs() -> list[str]:
+    items = costs(load(TEMPLATE))
+    volumes = (("10 thousand", 0.01), ("1 million", 1.0), ("100 million", 100.0))
+    rows = [(calls, f"{monthly(items, millions):.0f}") for calls, millions in volumes]
+    return _table(("Calls a month", "Dollars a month"), rows)
+
+
 _TABLES: Mapping[str, Callable[[str], list[str]]] = {
     "parameters": _parameters,
     "flags": _flags,
@@ -220,6 +244,8 @@ _PLAIN_TABLES: Mapping[str, Callable[[], list[str]]] = {
     "canonical-values": _canonical_values,
     "governance": _governance,
     "template-parameters": _template_parameters,
+    "costs": _costs,
+    "monthly-costs": _monthly_costs,
 }
 
 

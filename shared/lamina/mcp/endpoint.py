@@ -23,8 +23,9 @@ from lamina.mcp.frames import (
 )
 from lamina.mcp.protocol import answer
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
+from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, is_carried, parse_json, too_large
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed_once
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
@@ -46,7 +47,7 @@ def mcp() -> Handler:
         response = observed_once("mcp", request, wire(), lambda runtime: respond(request, runtime))
         return replace(response, headers={**_EXPOSED, **response.headers}).event()
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

@@ -12,9 +12,10 @@ from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
 from lamina.runtime.dispatch import Reply, dispatch
+from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
 from lamina.runtime.limits import caller_id
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed
 from lamina.runtime.recorder import Caller
 from lamina.runtime.signing import InsecureKey
@@ -37,7 +38,7 @@ def adapt(action: Action) -> Handler:
             return dispatch(action, lambda: arguments_of(event), Caller(has_key=True), runtime).envelope
         return respond(action, HttpRequest.of(event), runtime).event()
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:

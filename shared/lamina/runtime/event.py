@@ -26,6 +26,13 @@ _COMMON_HEADERS: Mapping[str, str] = {
 }
 
 
+class MalformedEventError(LaminaError):
+    """An event that no service sends: null, a list, or a proxy event with a part of another type."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("INVALID_JSON", message)
+
+
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
     """One request as API Gateway describes it. Header names are lower case; `path` is without the stage."""
@@ -41,11 +48,16 @@ class HttpRequest:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> HttpRequest:
-        """The request of a REST API proxy event. A body that is no base64 where it claims to be is empty."""
-        many: Mapping[str, list[str]] = event.get("multiValueQueryStringParameters") or {}
-        single: Mapping[str, str] = event.get("queryStringParameters") or {}
-        headers: Mapping[str, str] = event.get("headers") or {}
-        identity: Mapping[str, Any] = (event.get("requestContext") or {}).get("identity") or {}
+        """The request of a REST API proxy event. A body that is no base64 where it claims to be is empty.
+
+        Raises MalformedEventError for what is no such event.
+        """
+        if "httpMethod" not in checked_event(event):
+            raise MalformedEventError("the event has no httpMethod. Send a REST API proxy event.")
+        many: Mapping[str, list[str]] = _part(event, "multiValueQueryStringParameters")
+        single: Mapping[str, str] = _part(event, "queryStringParameters")
+        headers: Mapping[str, str] = _part(event, "headers")
+        identity: Mapping[str, Any] = _part(_part(event, "requestContext"), "identity")
         return cls(
             # HEAD is GET whose answer's body API Gateway drops.
             method=str(event.get("httpMethod", "GET")).upper().replace("HEAD", "GET"),
@@ -55,7 +67,7 @@ class HttpRequest:
             body=_body(event),
             api_key=identity.get("apiKey"),
             source_ip=str(identity.get("sourceIp") or ""),
-            path_parameters=event.get("pathParameters") or {},
+            path_parameters=_part(event, "pathParameters"),
         )
 
     def arguments(self) -> dict[str, Any]:
@@ -168,6 +180,23 @@ def with_etag(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     if tag in asked or "*" in asked:
         return HttpResponse(304, "", response.content_type, response.cache_control, headers)
     return HttpResponse(response.status, response.text, response.content_type, response.cache_control, headers)
+
+
+def checked_event(event: object) -> Mapping[str, Any]:
+    """The event, if it is an object. Raises MalformedEventError."""
+    if not isinstance(event, Mapping):
+        raise MalformedEventError("the event is no JSON object.")
+    return event
+
+
+def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    """An object within the event, empty where it is missing or null."""
+    part = event.get(name)
+    if part is None:
+        return {}
+    if not isinstance(part, Mapping):
+        raise MalformedEventError(f"{name} of the event is no JSON object.")
+    return part
 
 
 def _body(event: Mapping[str, Any]) -> bytes:

@@ -13,9 +13,10 @@ from lamina.contract.ids import sha256_hex
 from lamina.knowledge.protocol import MAX_REQUEST_BYTES, OPERATIONS, REQUEST_SCHEMA, Response
 from lamina.knowledge.service import Authority, KnowledgeCaller, KnowledgeService
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
+from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, parse_json, preflight
 from lamina.runtime.knowledge_wiring import wire_knowledge
-from lamina.runtime.logs import Handler, logged
+from lamina.runtime.logs import Handler
 from lamina.runtime.observed import observed_once
 from lamina.runtime.recorder import CallDetails, Caller, Exchange, Outcome, record_call
 from lamina.runtime.wiring import Runtime, wire
@@ -68,7 +69,7 @@ def knowledge() -> Handler:
         answered = observed_once(ACTION, request, wire(), lambda runtime: respond(event, runtime, wire_knowledge()))
         return answered.event()
 
-    return logged(handler)
+    return guarded(handler)
 
 
 def respond(event: Mapping[str, Any], runtime: Runtime, service: KnowledgeService) -> HttpResponse:

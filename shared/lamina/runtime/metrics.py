@@ -12,24 +12,30 @@ if TYPE_CHECKING:
     from aws_lambda_powertools.metrics import EphemeralMetrics
 
 NAMESPACE = "Lamina"
+METRICS_OF_A_CALL = ("Calls", "DurationMs", "TokensOut")
 
 
 class MetricsSink:
     """A line on standard output a call: the record's fields at the top, its few numbers as metrics beside them.
 
-    The dimensions are action and status, whose values are few: each pair of them is paid for.
+    The dimensions are the stack, so that two in one account are told apart, and action and status, whose values are
+    few: each pair of them is paid for.
     """
+
+    def __init__(self, stack: str) -> None:
+        self._stack = stack
 
     def write(self, record: Record) -> None:
         """Prints the record with its metrics."""
         from aws_lambda_powertools.metrics import MetricUnit  # 40 ms, which importing a module must not cost
 
-        metrics = _metrics()
+        metrics = _metrics(self._stack)
         metrics.add_dimension("action", record.action)
         metrics.add_dimension("status", record.status)
-        metrics.add_metric("Calls", MetricUnit.Count, 1)
-        metrics.add_metric("DurationMs", MetricUnit.Milliseconds, record.duration_ms)
-        metrics.add_metric("TokensOut", MetricUnit.Count, record.tokens_out)
+        units = (MetricUnit.Count, MetricUnit.Milliseconds, MetricUnit.Count)
+        values = (1, record.duration_ms, record.tokens_out)
+        for name, unit, value in zip(METRICS_OF_A_CALL, units, values, strict=True):
+            metrics.add_metric(name, unit, value)
         if record.error_code == "RATE_LIMITED":
             metrics.add_metric("RateLimited", MetricUnit.Count, 1)
         # powertools gives every value as a list of one; the names differ from the record's, so no field is lost.
@@ -44,19 +50,21 @@ class Fault(StrEnum):
     BUILD_FAILED = "BuildFailed"
 
 
-def count_fault(fault: Fault) -> None:
-    """Counts a fault that no record of a call shows."""
+def count_fault(fault: Fault, stack: str) -> None:
+    """Counts a fault of a deployment that no record of a call shows."""
     from aws_lambda_powertools.metrics import MetricUnit
 
-    metrics = _metrics()
+    metrics = _metrics(stack)
     metrics.add_metric(str(fault), MetricUnit.Count, 1)
     _emit({**metrics.serialize_metric_set()})
 
 
-def _metrics() -> EphemeralMetrics:
+def _metrics(stack: str) -> EphemeralMetrics:
     from aws_lambda_powertools.metrics import EphemeralMetrics
 
-    return EphemeralMetrics(namespace=NAMESPACE, service="")
+    metrics = EphemeralMetrics(namespace=NAMESPACE, service="")
+    metrics.add_dimension("stack", stack)
+    return metrics
 
 
 def _emit(line: dict[str, object]) -> None:

@@ -45,6 +45,7 @@ class Settings(BaseModel):
         description="What finds pages in other words: auto (the small encoder where it is installed, static vectors "
         "for large bases, else none), small, static, none, or bedrock:MODEL.",
     )
+    stack: str = Field("local", description="Name of the deployment, by which its metrics are told from another's.")
     version: str = Field("local", description="Version of the deployment, for telemetry and limits.")
 
     @classmethod

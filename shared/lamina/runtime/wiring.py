@@ -155,7 +155,7 @@ def _sink(settings: Settings) -> RecordSink:
         from lamina.telemetry.record import FileSink
 
         return FileSink(settings.data / "telemetry")
-    return MetricsSink()
+    return MetricsSink(settings.stack)
 
 
 def _body_limit(settings: Settings) -> BodyLimit:
@@ -186,7 +186,7 @@ def _body_limit(settings: Settings) -> BodyLimit:
 def count_on_aws(settings: Settings, fault: Fault) -> None:
     """Counts a fault where there is somebody to wake; on one's own machine the log says it."""
     if settings.data is None:
-        count_fault(fault)
+        count_fault(fault, settings.stack)
 
 
 def _queue(settings: Settings) -> BuildQueue | None:

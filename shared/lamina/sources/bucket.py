@@ -20,9 +20,8 @@ from lamina.sources.tree import TreeBuilder
 
 _READERS = 8
 _MOVED = frozenset({"NoSuchKey", "404", "PreconditionFailed", "412"})
+_DENIED = frozenset({"AccessDenied", "403"})
 _REASONS = {
-    "AccessDenied": "access to the bucket is denied",
-    "403": "access to the bucket is denied",
     "NoSuchBucket": "the bucket does not exist",
     "InvalidObjectState": "an object is archived and cannot be read",
 }
@@ -51,6 +50,10 @@ class BucketSource:
         """The address as the allow list names it."""
         return self.address.url
 
+    @property
+    def _arn(self) -> str:
+        return f"arn:aws:s3:::{self.address.bucket}"
+
     def revision(self) -> str:
         """SHA-256 over the keys and ETags of what would be read."""
         return _revision(self._listing())
@@ -78,7 +81,7 @@ class BucketSource:
         """The objects that are read, and those whose names are told, in key order."""
         prefix = f"{self.address.prefix}/" if self.address.prefix else ""
         listed: list[_Listed] = []
-        with _answering():
+        with _answering(f"s3:ListBucket on {self._arn}"):
             pages = self.client.get_paginator("list_objects_v2").paginate(Bucket=self.address.bucket, Prefix=prefix)
             for seen, found in enumerate(_objects(pages), start=1):
                 if seen > self.bounds.entries:
@@ -89,7 +92,7 @@ class BucketSource:
         return sorted(listed, key=lambda entry: entry.key)
 
     def _read(self, listed: _Listed) -> bytes:
-        with _answering():
+        with _answering(f"s3:GetObject on {self._arn}/*"):
             answer = self.client.get_object(Bucket=self.address.bucket, Key=listed.key, IfMatch=listed.etag)
             content: bytes = answer["Body"].read()
         if len(content) != listed.size:
@@ -113,14 +116,19 @@ def _moved_on() -> SourceUnavailable:
 
 
 @contextmanager
-def _answering() -> Iterator[None]:
-    """Turns what S3 and the network refuse into SourceUnavailable."""
+def _answering(statement: str) -> Iterator[None]:
+    """Turns what S3 and the network refuse into SourceUnavailable; `statement` is what the call must be allowed."""
     try:
         yield
     except ClientError as error:
         code = str(error.response.get("Error", {}).get("Code", ""))
         if code in _MOVED:
             raise _moved_on() from error
+        if code in _DENIED:
+            raise SourceUnavailable(
+                f"access to the bucket is denied: the indexer's role needs {statement}. "
+                "Add the bucket's ARN to the parameter SourceBuckets and deploy."
+            ) from error
         raise SourceUnavailable(_REASONS.get(code, f"S3 answered {code}")) from error
     except (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, OSError) as error:
         raise SourceUnavailable(f"S3 did not answer: {type(error).__name__}") from error
