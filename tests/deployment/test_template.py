@@ -93,7 +93,7 @@ def _named(resource: Any) -> str:
     if isinstance(resource, dict) and "Split" in resource:
         return "SourceBuckets/*"
     text = str(next(iter(resource.values())) if isinstance(resource, dict) else resource)
-    if text.endswith(":function:${AWS::StackName}-indexer"):
+    if text.endswith(":function:${AWS::StackName}-indexer:live"):
         return "indexer"
     return text.replace("${", "").replace("}", "").replace(".Arn", "")
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from lamina.contract.coercion import encodable
 from lamina.contract.ids import SHORT_DIGEST, Revision, sha256_hex
 from lamina.contract.ports import SkippedFile, SourceFile
-from lamina.contract.tokens import count_each
+from lamina.contract.tokens import BYTES_PER_TOKEN, count_each
 from lamina.corpus.address import bare, spellings
 from lamina.corpus.config import KnowledgeBaseSettings
 from lamina.corpus.dates import instant
@@ -25,7 +26,7 @@ from lamina.index.crossing import crossings
 from lamina.index.parsed import ANALYSIS, ParseCache, Parsed
 from lamina.index.placing import Placed, is_left_out, placed
 from lamina.index.postings import Postings, document_terms
-from lamina.index.snapshot import ORIGINS, Origin, Problem, Reject, Snapshot
+from lamina.index.snapshot import ORIGINS, Density, Origin, Problem, Reject, Snapshot
 from lamina.index.texts import Texts
 
 Progress = Callable[[int, int], None]
@@ -166,7 +167,8 @@ def _assemble(
         for number, each in enumerate(numbered)
         for remark in (*each.placed.remarks, *crossed.remarks.get(number, ()))
     ]
-    floors = count_each([_floor(uri, title) for uri, title in zip(uris, titles, strict=True)])
+    shown = [_floor(uri, title) for uri, title in zip(uris, titles, strict=True)]
+    floors = count_each(shown)
     tokens = [
         (floor, *list(asdict(document.tokens).values())[1:]) for floor, document in zip(floors, documents, strict=True)
     ]
@@ -194,12 +196,20 @@ def _assemble(
         links=dict(crossed.links),
         aliases=dict(addresses.aliases),
         tokens=np.asarray(tokens, dtype=np.int32).reshape(len(numbered), 5),
+        density=Density(
+            _mean_bytes(shown, sum(floors)),
+            _mean_bytes([document.body for document in documents], sum(document.tokens.body for document in documents)),
+        ),
         cards=Texts.pack([_card(document) for document in documents]),
         bodies=Texts.pack([document.body for document in documents]),
         postings=Postings.build([each.placed.parsed.terms for each in numbered]),
         rejects=tuple(rejects),
         problems=tuple(remarks),
     )
+
+
+def _mean_bytes(texts: Sequence[str], tokens: int) -> float:
+    return sum(len(encodable(text).encode()) for text in texts) / tokens if tokens else BYTES_PER_TOKEN
 
 
 def _aliases(documents: Sequence[Document], origins: Sequence[Origin]) -> dict[str, int]:

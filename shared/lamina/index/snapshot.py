@@ -63,10 +63,19 @@ class Preview:
 
 
 @dataclass(frozen=True, slots=True)
+class Density:
+    """Mean bytes a cl100k_base token: `floor` of URIs and titles as they are sent, `body` of whole documents."""
+
+    floor: float
+    body: float
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """Columns over documents, which are numbered in order of (URI, origin): equal scores so tie by URI.
 
-    `tokens` has a row a document: floor, blockquote, metadata, summary, body, in cl100k_base tokens. `encoder` names
+    `tokens` has a row a document: floor, blockquote, metadata, summary, body, in cl100k_base tokens. `density` says how
+    many bytes a token of floors and one of bodies takes on the mean, to estimate by without counting. `encoder` names
     what turns its pieces into vectors, None where nothing does; the vectors lie beside the snapshot and are there once
     `revision` tells their digest.
     """
@@ -94,6 +103,7 @@ class Snapshot:
     links: dict[int, tuple[int, ...]]
     aliases: dict[str, int]
     tokens: NDArray[np.int32]
+    density: Density
     cards: Texts
     bodies: Texts
     postings: Postings
@@ -178,6 +188,7 @@ class Snapshot:
             "links": self.links,
             "aliases": self.aliases,
             "tokens": to_plain(self.tokens),
+            "density": (self.density.floor, self.density.body),
             "cards": (self.cards.dictionary, self.cards.packed),
             "bodies": (self.bodies.dictionary, self.bodies.packed),
             "postings": self.postings.to_data(),
@@ -213,6 +224,7 @@ class Snapshot:
             links=data["links"],
             aliases=data["aliases"],
             tokens=from_plain(data["tokens"]),
+            density=Density(*map(float, data["density"])),
             cards=Texts(*data["cards"]),
             bodies=Texts(*data["bodies"]),
             postings=Postings.from_data(data["postings"]),

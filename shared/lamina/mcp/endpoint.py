@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from lamina.mcp.frames import (
 )
 from lamina.mcp.protocol import answer
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
+from lamina.runtime.awake import awaken
 from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, is_carried, parse_json, too_large
 from lamina.runtime.logs import Handler
@@ -47,7 +49,20 @@ def mcp() -> Handler:
         response = observed_once("mcp", request, wire(), lambda runtime: respond(request, runtime))
         return replace(response, headers={**_EXPOSED, **response.headers}).event()
 
+    awaken(_rehearse)
     return guarded(handler)
+
+
+def _rehearse(runtime: Runtime, title: str) -> None:
+    """A list of the tools and a search, as an older client sends them."""
+    calls: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("tools/list", {}),
+        ("tools/call", {"name": "oddkit", "arguments": {"action": "search", "input": title}}),
+    )
+    for number, (method, params) in enumerate(calls):
+        frame = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        event = {"httpMethod": "POST", "path": "/mcp", "body": json.dumps(frame)}
+        respond(HttpRequest.of(event), runtime)
 
 
 def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:

@@ -11,6 +11,7 @@ from lamina.actions.action import Action, Cached
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
+from lamina.runtime.awake import awaken
 from lamina.runtime.dispatch import Reply, dispatch
 from lamina.runtime.entry import guarded
 from lamina.runtime.event import HttpRequest, HttpResponse, arguments_of, preflight, with_etag
@@ -38,7 +39,13 @@ def adapt(action: Action) -> Handler:
             return dispatch(action, lambda: arguments_of(event), Caller(has_key=True), runtime).envelope
         return respond(action, HttpRequest.of(event), runtime).event()
 
+    awaken(lambda runtime, title: dispatch(action, lambda: _rehearsal(action, title), Caller(has_key=True), runtime))
     return guarded(handler)
+
+
+def _rehearsal(action: Action, title: str) -> dict[str, Any]:
+    """Arguments that the action may be asked with."""
+    return {} if action.request.main is None else {action.request.main: title}
 
 
 def respond(action: Action, request: HttpRequest, runtime: Runtime) -> HttpResponse:

@@ -30,6 +30,11 @@ def logged(handler: Handler) -> Handler:
     return with_context
 
 
+def load_logger() -> None:
+    """Makes the logger before the first call."""
+    _logger()
+
+
 @cache
 def _logger() -> Logger:
     """The logger `lamina`, above that of every module of the package."""

@@ -6,6 +6,7 @@ import os
 import secrets
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -19,13 +20,31 @@ class InsecureKey(StoreUnavailable):
     """The key file may be read or written by others: to a caller, a store that does not answer."""
 
 
-def signing_key_of(settings: Settings) -> Callable[[], bytes]:
-    """A function that gives the key, read at its first call."""
+@dataclass(slots=True)
+class KeyReadOnce:
+    """A key that is read at its first use, and again after `forget`."""
+
+    read: Callable[[], bytes]
+    _held: bytes | None = None
+
+    def __call__(self) -> bytes:
+        """The key. Raises what reading it raises."""
+        if self._held is None:
+            self._held = self.read()
+        return self._held
+
+    def forget(self) -> None:
+        """Reads the key anew at the next use."""
+        self._held = None
+
+
+def signing_key_of(settings: Settings) -> KeyReadOnce:
+    """The key of a deployment."""
     if settings.data is not None:
         path = settings.data / "signing.key"
-        return cache(lambda: _file_key(path))
+        return KeyReadOnce(lambda: _file_key(path))
     secret = settings.signing_secret or ""
-    return cache(lambda: _secret_key(secret))
+    return KeyReadOnce(lambda: _secret_key(secret))
 
 
 def _file_key(path: Path) -> bytes:

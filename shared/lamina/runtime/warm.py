@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 from collections import OrderedDict
@@ -130,6 +131,12 @@ class WarmSnapshots:
                 ended = self.clock()
                 known.asked_again_at = ended + min(self.ttl, (ended - now) * _PATIENCE)
                 return Served(self._use(known.key).scopes, stale=True, cached=True)
+
+    def thaw(self) -> None:
+        """After the process stood still for an unknown time: pointers are looked at again at the next call."""
+        with self._lock:
+            for known in self._current.values():
+                known.checked_at = known.asked_again_at = -math.inf
 
     def pinned(self, name: str, revision: Revision) -> Served:
         """The snapshot of exactly that revision. Raises REVISION_GONE, STORE_UNAVAILABLE."""

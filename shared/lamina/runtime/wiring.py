@@ -44,6 +44,7 @@ class Runtime:
     query_vectors: QueryVectors = field(default_factory=lambda: QueryVectors(EncoderChoice()))
     body_limit: BodyLimit = field(default_factory=BodyLimit)
     log_tracebacks: bool = False
+    forget_key: Callable[[], None] = lambda: None
     _starts: Iterator[bool] = field(default_factory=lambda: chain([True], repeat(False)))
     _addresses: dict[str, str | None] = field(default_factory=dict)
     _minting: Minting | None = None
@@ -79,6 +80,18 @@ class Runtime:
             self._minting = Minting(self.store, self.settings.version, self.wall_clock)
         return self._minting
 
+    def thaw(self) -> None:
+        """After the process was copied while it stood still: what may have aged is asked for again.
+
+        Connections are of another machine, the key may have been replaced, and the copy's first call is a cold start.
+        """
+        from lamina.stores.aws import close_connections
+
+        close_connections()
+        self.forget_key()
+        self.warm.thaw()
+        self._starts = chain([True], repeat(False))
+
     def take_cold_start(self) -> bool:
         """True once."""
         return next(self._starts)
@@ -96,9 +109,10 @@ def compose(settings: Settings) -> Runtime:
     """A runtime of these settings: folder and files locally, S3 and CloudWatch on AWS."""
     store, sink = object_store(settings), _sink(settings)
     allow = AllowList.parse(settings.allow, allow_folders=settings.data is not None)
+    signing_key = signing_key_of(settings)
     warm = WarmSnapshots(
         store=store,
-        signing_key=signing_key_of(settings),
+        signing_key=signing_key,
         required=required_paths(),
         ttl=settings.snapshot_ttl,
         max_bytes=settings.warm_bytes,
@@ -113,6 +127,7 @@ def compose(settings: Settings) -> Runtime:
         query_vectors=QueryVectors(encoder_choice(settings)),
         body_limit=_body_limit(settings),
         log_tracebacks=settings.data is not None,
+        forget_key=signing_key.forget,
     )
     warm.on_missing = runtime.want_index
     warm.on_refused = runtime.refused

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from functools import cache
 from typing import Any
+from weakref import WeakSet
 
 import botocore.session
 import urllib3
@@ -18,6 +19,7 @@ NO_ANSWER = (BotoCoreError, ResponseParserError, urllib3.exceptions.HTTPError, O
 FAILURES = (*NO_ANSWER, ClientError)
 _SERVICES = ("s3", "dynamodb", "secretsmanager", "lambda", "bedrock-runtime")
 _MAKING = threading.Lock()
+_MADE: WeakSet[Any] = WeakSet()
 
 
 def make_client(
@@ -42,8 +44,18 @@ def make_client(
     )
     with _MAKING:  # a session may be used by one thread at a time, its clients by any
         if at_cold_start:
-            return _session().create_client(service, region_name=region, config=config)
-        return _boto3_session().client(service, region_name=region, config=config)
+            client = _session().create_client(service, region_name=region, config=config)
+        else:
+            client = _boto3_session().client(service, region_name=region, config=config)
+        _MADE.add(client)
+    return client
+
+
+def close_connections() -> None:
+    """Drops the open connections of every client; each opens new ones at its next call."""
+    with _MAKING:
+        for client in _MADE:
+            client.close()
 
 
 @cache

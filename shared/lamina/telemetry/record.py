@@ -18,7 +18,8 @@ NOT_ALLOWED = "not_allowed"
 class Record:
     """One invocation. `timestamp` is ISO 8601 in UTC; counts are None where the action has none.
 
-    `parameters` are the names of those given; `private` says that public reports leave the record out.
+    `parameters` are the names of those given; `tokens_estimated` says that `tokens_in` and `tokens_out` were reckoned
+    from bytes; `private` says that public reports leave the record out.
     """
 
     timestamp: str
@@ -48,6 +49,7 @@ class Record:
     tokens_in: int = 0
     tokens_out: int = 0
     tokens_legacy_equivalent: int | None = None
+    tokens_estimated: bool = False
     cache_hits: int = 0
     cache_lookups: int = 0
     consumer_label: str = "unknown"
