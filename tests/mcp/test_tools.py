@@ -18,9 +18,9 @@ from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
 from lamina.contract.disclosure import CAPS
 from lamina.contract.envelope import ERROR, compact
-from lamina.contract.schema import request_schema
+from lamina.contract.schema import advertised, request_schema
 from lamina.contract.tokens import count_tokens
-from lamina.mcp.tools import tools
+from lamina.mcp.tools import instructions, tools
 from lamina.runtime.settings import Settings
 
 Address = tuple[str, int]
@@ -30,7 +30,7 @@ LISTED = [tool.listed() for tool in TOOLS.values()]
 RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
 # What function-calling clients accept in a parameter's schema; the rest is refused or silently dropped by some.
-_WORDS = {"type", "description", "default", "enum", "items", "minimum", "maximum", "deprecated"}
+_WORDS = {"type", "description", "default", "enum", "items", "minimum", "maximum", "minItems"}
 _OF_OBJECTS = {"properties", "required", "additionalProperties", "minLength", "maxLength"}
 _TYPES = {"string", "integer", "number", "boolean", "array", "object"}
 
@@ -75,8 +75,17 @@ def test_knowledge_is_a_tool_where_there_is_a_workspace(monkeypatch: pytest.Monk
     assert "knowledge" in tools(Settings.of({**on_aws, "LAMINA_VERSION": "with one"}))
 
 
-def test_the_list_of_tools_costs_under_500_tokens_a_tool() -> None:
-    assert count_tokens(compact({"tools": LISTED})) < 500 * len(LISTED)
+def test_the_list_of_tools_is_cheap() -> None:
+    taken = [{word: tool[word] for word in ("name", "description", "inputSchema")} for tool in LISTED]
+    assert sum(count_tokens(compact(tool)) for tool in taken) <= 3_500
+    assert sum(count_tokens(compact(tool["outputSchema"])) for tool in LISTED) <= 2_000
+
+
+def test_instructions_are_five_lines_that_name_the_tools_of_the_deployment() -> None:
+    for prefix in ("oddkit_", "kb_"):
+        text = instructions(Settings.of({"LAMINA_TOOL_PREFIX": prefix}))
+        assert len(text.splitlines()) == 5
+        assert all(f"{prefix}{name}" in text for name in RETRIEVAL)
 
 
 @pytest.mark.parametrize("tool", LISTED, ids=_named)
@@ -119,9 +128,12 @@ def test_schemas_are_valid_and_without_references(tool: Frame) -> None:
 @pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
 def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
     told = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema["properties"]
-    for parameter, entry in request_schema(ACTIONS[name].request)["properties"].items():
-        for word in ("type", "default", "enum", "items", "minimum"):
-            assert entry.get(word) == told[parameter].get(word) or word == "minimum", (parameter, word)
+    for parameter, entry in advertised(request_schema(ACTIONS[name].request))["properties"].items():
+        for word in ("type", "default", "enum", "items", "minimum", "maximum", "minItems", "minLength"):
+            assert entry.get(word) == told[parameter].get(word), (parameter, word)
+    main = ACTIONS[name].request.main
+    required = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema.get("required", [])
+    assert required == ([] if main is None else [main])
 
 
 @pytest.mark.parametrize("name", [n for n, action in ACTIONS.items() if issubclass(action.request, ListRequest)])
@@ -131,12 +143,34 @@ def test_a_tool_of_lists_tells_its_caps(name: str) -> None:
     assert [cap for cap in caps if str(cap) not in text] == []
 
 
-def test_every_parameter_is_described_in_some_tool() -> None:
-    described = {
-        name for tool in LISTED for name, entry in tool["inputSchema"]["properties"].items() if entry.get("description")
-    }
-    actions = [action for action in ACTIONS.values() if action.is_tool]
-    assert {name for action in actions for name in request_schema(action.request)["properties"]} <= described
+@pytest.mark.parametrize("tool", LISTED, ids=_named)
+def test_every_parameter_is_described_in_every_tool_and_no_old_name_is_offered(tool: Frame) -> None:
+    properties = tool["inputSchema"]["properties"]
+    assert [name for name, entry in properties.items() if not entry.get("description")] == []
+    assert not any(entry.get("deprecated") for entry in properties.values())
+    assert "input" not in properties or tool["name"] == "oddkit"
+
+
+def test_the_router_declares_every_parameter_that_it_passes_on() -> None:
+    declared = TOOLS["oddkit"].input_schema["properties"]
+    for action in ACTIONS.values():
+        for name, entry in advertised(request_schema(action.request))["properties"].items() if action.is_tool else ():
+            told = declared["input" if name == action.request.main else name]
+            assert (told["type"], "items" in told) == (entry["type"], "items" in entry)
+
+
+def _typed(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The type of every field, those inside of others too."""
+    for name, field in schema.get("properties", {}).items():
+        yield f"{prefix}{name}", field["type"]
+        yield from _typed(field, f"{prefix}{name}.")
+        yield from _typed(field.get("items", {}), f"{prefix}{name}[].")
+
+
+@pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
+def test_an_output_schema_has_every_field_that_its_action_answers(name: str) -> None:
+    told = TOOLS[ACTIONS[name].tool("oddkit_")].output_schema["properties"]["result"]
+    assert dict(_typed(ACTIONS[name].answer)) == dict(_typed(told))
 
 
 def test_all_tools_are_marked_read_only_and_idempotent_but_knowledge() -> None:
@@ -201,6 +235,19 @@ def test_a_tool_answers_what_http_answers_byte_for_byte(
             Draft202012Validator(listed["outputSchema"]).validate(result["structuredContent"])
 
 
+@pytest.mark.parametrize("tool", LISTED, ids=_named)
+def test_a_parameter_that_is_null_is_not_given(tool: Frame, sample: Corpus, gateway: Address) -> None:
+    needed = {"action": "search", "input": "gauge", "query": "gauge", "task": "gauge", "uri": "README.md"}
+    needed |= {"question": "gauge"}
+    schema = tool["inputSchema"]
+    given = {name: needed[name] for name in schema["properties"] if name in needed and name in ("input", "action")}
+    given |= {name: needed[name] for name in schema.get("required", ())}
+    nothing = dict.fromkeys(schema["properties"])
+    with_nulls = call(gateway, sample.deployed, tool["name"], {**nothing, **given})
+    assert with_nulls["isError"] is False, with_nulls["content"]
+    assert call(gateway, sample.deployed, tool["name"], given) == with_nulls
+
+
 def test_a_circular_supersession_is_an_answer_that_fits_its_schema(deploy: Deploy, gateway: Address) -> None:
     deployed = deploy(
         {
@@ -228,7 +275,8 @@ def test_an_action_that_there_is_not_is_refused_by_the_names_of_those_that_are(
 
 @pytest.mark.parametrize("action", RETRIEVAL)
 def test_the_router_takes_input_for_whatever_an_action_reads(action: str, sample: Corpus, gateway: Address) -> None:
-    for rest in ({}, {"query": "", "task": "", "uri": "", "sort_by": None, "section": None}):
+    nothing: dict[str, Any] = {"query": "", "task": "", "uri": "", "sort_by": None, "section": None, "kinds": []}
+    for rest in ({}, nothing):
         result = call(gateway, sample.deployed, "oddkit", {"action": action, "input": "README.md", **rest})
         assert result["isError"] is False, result["content"]
 

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, WithJsonSchema, field_validator
 from lamina.actions.action import Action, QueryContext
 from lamina.actions.entry import SOURCE
 from lamina.actions.legacy import legacy_tokens
-from lamina.actions.parameters import GroupedRequest, check_kinds
+from lamina.actions.parameters import GroupedRequest, check_kinds, check_some_kind
 from lamina.actions.ranked import (
     FILTERED_OUT,
     MATCH,
@@ -25,7 +25,7 @@ from lamina.actions.ranked import (
 )
 from lamina.contract.coercion import Boolean, Integer, Text, TextList
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, Envelope
-from lamina.contract.filters import KINDS, Filters
+from lamina.contract.filters import DEFAULT_INCLUDE, KINDS, Filters
 from lamina.contract.schema import COUNT, REVISION, STALE, TEXT, TEXTS, AnswerField, Schema, list_of, object_of, opening
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.configuration import ranking_configuration
@@ -52,22 +52,21 @@ class BriefRequest(GroupedRequest):
     main: ClassVar[str | None] = "question"
 
     question: Text = Field("", description="What the run is about to work on.")
-    input: Text = Field("", description="The same as question, under its older name.")
-    limit: Integer = Field(DEFAULT_LIMIT, ge=1, le=LARGEST_LIMIT, description="Most documents in the brief.")
-    exclude_invalidated: Boolean = Field(True, description="Leave out refuted and superseded documents.")
-    tags: TextList = Field((), description="Only documents that carry all of these.")
+    input: Text = Field(
+        "", description="The same as question, under its older name.", json_schema_extra={"deprecated": True}
+    )
+    limit: Integer = Field(DEFAULT_LIMIT, ge=1, le=LARGEST_LIMIT, description="Most documents.")
+    exclude_invalidated: Boolean = Field(True, description="Leave out refuted and superseded ones.")
+    tags: TextList = Field(default_factory=tuple, description="Carries all of them.")
     kinds: TextList = Field(
-        (),
-        description="Kinds to allow; without it canon, docs and essays.",
-        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+        DEFAULT_INCLUDE,
+        description="Kinds to allow.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}, "minItems": 1},
     )
-    max_chars: Integer | None = Field(
-        None, ge=0, description="Most characters of `text`; the first document that does not fit ends the brief."
-    )
+    max_chars: Integer | None = Field(None, ge=0, description="Most characters of `text`.")
     receipt: Annotated[RunIdentity, BeforeValidator(RunIdentity.read), WithJsonSchema(_RUN_SCHEMA)] | None = Field(
         None,
-        description="Mint and keep a retrieval receipt for this run: `run_id`, and what else names it. "
-        "Where an object cannot be sent, its JSON text or `run_id=NAME`. On a deployment this needs an API key.",
+        description="Keep a retrieval receipt for this run; needs an API key. Also as JSON text or `run_id=NAME`.",
     )
 
     @property
@@ -87,6 +86,7 @@ class BriefRequest(GroupedRequest):
     @classmethod
     def _kinds_exist(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         check_kinds("kinds", value)
+        check_some_kind("kinds", value)
         return value
 
 

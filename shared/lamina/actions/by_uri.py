@@ -62,8 +62,10 @@ class DocumentRequest(Request):
     main: ClassVar[str | None] = "uri"
     permitted: ClassVar[tuple[Flag, ...]] = DOCUMENT_FLAGS
 
-    uri: Text = Field("", description="The document: a URI, an alias or a repository path.")
-    input: Text = Field("", description="The same as uri, under its older name.")
+    uri: Text = Field("", description="URI, alias or path of the document.")
+    input: Text = Field(
+        "", description="The same as uri, under its older name.", json_schema_extra={"deprecated": True}
+    )
     disclosure: TextList = Field(
         (str(Flag.BODY),),
         description="Tiers to add to uri and title.",
@@ -72,7 +74,7 @@ class DocumentRequest(Request):
     section: Text | None = Field(
         None, description="Narrows body to one section with its subsections: a heading's text or slug."
     )
-    links: Boolean = Field(False, description="Adds the documents that it links to, and those that link to it.")
+    links: Boolean = Field(False, description="Add the documents that it links to, and those that link to it.")
 
     @classmethod
     def unknown(cls, name: str) -> LaminaError:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Final, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, field_validator, model_validator
 
 from lamina.contract.coercion import Boolean, Integer, IntegerList, TextList
-from lamina.contract.disclosure import DEFAULT_LIMIT, LIST_FLAGS, Flag, check_limit
+from lamina.contract.disclosure import CAPS, DEFAULT_LIMIT, LIST_FLAGS, Flag, check_limit
 from lamina.contract.errors import LaminaError, invalid_parameter
-from lamina.contract.filters import KINDS, Filters, Kind
+from lamina.contract.filters import DEFAULT_INCLUDE, KINDS, Filters, Kind
 from lamina.contract.request import Grouping, Request, SearchScope
 
-# A tool describes a parameter that an earlier one describes only where its caps and defaults are told by that alone.
-DESCRIBED_IN_EVERY_TOOL: Final = "described in every tool"
+
+def _told_caps() -> str:
+    """The cap of each flag that a list permits, the floor's first."""
+    return f"At most {CAPS[None]}; with {', '.join(f'{flag} {CAPS[flag]}' for flag in LIST_FLAGS)}."
 
 
 class ScopedRequest(Request):
     """What every action takes that searches or lists: the corpus."""
 
-    search_scope: Annotated[SearchScope | None, DESCRIBED_IN_EVERY_TOOL] = Field(
-        None, description="With a knowledge base: which corpus is searched. Default merged."
-    )
+    search_scope: SearchScope | None = Field(None, description="Corpus under an overlay; default merged.")
     baseline_in_search: Boolean | None = Field(
         None, description="Older form of search_scope.", json_schema_extra={"deprecated": True}
     )
@@ -54,10 +54,7 @@ class ScopedRequest(Request):
 class GroupedRequest(ScopedRequest):
     """What every action takes that ranks: the order of overlay against baseline."""
 
-    result_grouping: Annotated[Grouping | None, DESCRIBED_IN_EVERY_TOOL] = Field(
-        None,
-        description="Order of overlay against baseline hits. Default overlay_first with a knowledge base.",
-    )
+    result_grouping: Grouping | None = Field(None, description="Order under an overlay; default overlay_first.")
 
     @property
     def grouping(self) -> Grouping:
@@ -78,33 +75,33 @@ class ListRequest(ScopedRequest):
         description="Tiers to add to uri and title.",
         json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in LIST_FLAGS]}},
     )
-    limit: Annotated[Integer, DESCRIBED_IN_EVERY_TOOL] = Field(
+    limit: Integer = Field(
         DEFAULT_LIMIT,
         ge=1,
-        description="Documents per page: at most 500, with blockquote 200, metadata 100, summary 25.",
+        description=_told_caps(),
+        json_schema_extra={"maximum": CAPS[None]},
     )
-    offset: Integer = Field(0, ge=0, description="Documents to pass over.")
-    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(
-        None, description="Budget of the response in cl100k_base tokens: the longest run that fits."
-    )
-    audience: TextList = Field((), description="Reader: canonical values or any that occurs in the corpus.")
-    exposure: TextList = Field((), description="Visibility: canonical values or any that occurs in the corpus.")
-    tier: IntegerList = Field((), description="Importance, 1 to 4, or any that occurs in the corpus.")
-    public: Boolean | None = Field(None, description="Only documents whose `public` is this.")
-    start_here: Boolean | None = Field(None, description="Only documents whose `start_here` is this.")
-    path_prefix: TextList = Field((), description="Only documents whose repository path begins with one of these.")
-    include: Annotated[TextList, DESCRIBED_IN_EVERY_TOOL] = Field(
-        (),
-        description="Kinds to allow; without it canon, docs and essays.",
-        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
+    offset: Integer = Field(0, ge=0, description="Documents to skip.")
+    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(None, description="Most tokens of the answer.")
+    # A filter that is not given filters nothing: an empty default would cost callers of tools and tell them nothing.
+    audience: TextList = Field(default_factory=tuple, description="Readers, such as public.")
+    exposure: TextList = Field(default_factory=tuple, description="Such as public, draft.")
+    tier: IntegerList = Field(default_factory=tuple, description="Importance, 1 to 4.")
+    public: Boolean | None = Field(None, description="Marked public.")
+    start_here: Boolean | None = Field(None, description="Marked as a start.")
+    path_prefix: TextList = Field(default_factory=tuple, description="Beginnings of paths.")
+    include: TextList = Field(
+        DEFAULT_INCLUDE,
+        description="Kinds to allow.",
+        json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}, "minItems": 1},
     )
     exclude: TextList = Field(
-        (),
-        description="Kinds to deny, after include.",
+        default_factory=tuple,
+        description="Kinds to deny.",
         json_schema_extra={"items": {"type": "string", "enum": list(KINDS)}},
     )
-    tags: TextList = Field((), description="Only documents that carry all of these, within the slice.")
-    exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded documents.")
+    tags: TextList = Field(default_factory=tuple, description="Carries all of them.")
+    exclude_invalidated: Boolean = Field(False, description="Leave out refuted and superseded ones.")
 
     def filters(self) -> Filters:
         """The filters as the ranking reads them."""
@@ -125,6 +122,8 @@ class ListRequest(ScopedRequest):
     @classmethod
     def _kinds_exist(cls, value: tuple[str, ...], info: Any) -> tuple[str, ...]:
         check_kinds(info.field_name, value)
+        if info.field_name == "include":
+            check_some_kind(info.field_name, value)
         return value
 
     @model_validator(mode="after")
@@ -136,7 +135,7 @@ class ListRequest(ScopedRequest):
 class RankedRequest(ListRequest, GroupedRequest):
     """What every action takes that lists documents by a text."""
 
-    prefix: Boolean = Field(False, description="Take the last word as unfinished.")
+    prefix: Boolean = Field(False, description="The last word is unfinished.")
 
 
 def check_kinds(parameter: str, names: tuple[str, ...]) -> None:
@@ -150,6 +149,13 @@ def check_kinds(parameter: str, names: tuple[str, ...]) -> None:
                 requested_value=name,
                 possible_values=list(KINDS),
             )
+
+
+def check_some_kind(parameter: str, names: tuple[str, ...]) -> None:
+    """Raises INVALID_PARAMETER where nothing is allowed, which no document could pass."""
+    if not names:
+        usual = ", ".join(DEFAULT_INCLUDE)
+        raise invalid_parameter(parameter, f"{parameter} is empty and lets nothing through. Leave it out for {usual}.")
 
 
 def _scope_of_booleans(request: ScopedRequest) -> SearchScope | None:

@@ -51,7 +51,9 @@ class PreflightRequest(RankedRequest):
     main: ClassVar[str | None] = "task"
 
     task: Text = Field("", description="What is about to be done.")
-    input: Text = Field("", description="The same as task, under its older name.")
+    input: Text = Field(
+        "", description="The same as task, under its older name.", json_schema_extra={"deprecated": True}
+    )
 
 
 def preflight(request: PreflightRequest, context: QueryContext) -> Answer:

@@ -32,8 +32,10 @@ class SearchRequest(RankedRequest):
     action: ClassVar[str] = "search"
     main: ClassVar[str | None] = "query"
 
-    query: Text = Field("", description='What to look for. Words in "quotes" must stand together.')
-    input: Text = Field("", description="The same as query, under its older name.")
+    query: Text = Field("", description='A question, words or an identifier. Words in "quotes" stand together.')
+    input: Text = Field(
+        "", description="The same as query, under its older name.", json_schema_extra={"deprecated": True}
+    )
 
 
 def search(request: SearchRequest, context: QueryContext) -> Answer:

@@ -54,18 +54,14 @@ class Request(BaseModel):
     permitted: ClassVar[tuple[Flag, ...]] = ()
     elsewhere: ClassVar[str] = ""
 
-    knowledge_base_url: Text | None = Field(
-        None, description="A knowledge base on the allow list, by name or URL, laid over the baseline."
-    )
-    revision: Text | None = Field(
-        None, description="The `revision` of an earlier answer: the same snapshot answers again."
-    )
+    knowledge_base_url: Text | None = Field(None, description="Overlay to search too: its name or URL.")
+    revision: Text | None = Field(None, description="Of an earlier answer, to stay on it.")
     include_legacy_envelope: Boolean = Field(
         False,
         description=f"Adds `legacy`, the fields of the legacy shape. Removed in {LEGACY_REMOVED_IN}.",
         json_schema_extra={"deprecated": True},
     )
-    consumer: Text | None = Field(None, description="A label for the caller, for telemetry alone.")
+    consumer: Text | None = Field(None, description="Your name.")
 
     @classmethod
     def of(cls, raw: Mapping[str, Any]) -> Self:

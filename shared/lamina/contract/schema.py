@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel
-
 from lamina.contract.envelope import ERROR
 from lamina.contract.errors import CATALOGUE
+from lamina.contract.request import Request
 
 Schema = dict[str, Any]
 
@@ -16,6 +15,7 @@ TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 
+_OUTLINE = ("type",)
 _BOUNDS = {"ge": "minimum", "le": "maximum"}
 
 
@@ -71,12 +71,33 @@ def nullable(schema: Schema) -> Schema:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-def request_schema(model: type[BaseModel]) -> Schema:
-    """What an action takes: every parameter with its default, bounds and values."""
+def request_schema(model: type[Request]) -> Schema:
+    """What an action takes: every parameter with its default, bounds and values, the main argument required."""
     schema = model.model_json_schema()
     definitions = schema.pop("$defs", {})
     properties = {name: _flat(parameter, definitions) for name, parameter in schema["properties"].items()}
-    return {"type": "object", "properties": properties, "additionalProperties": False}
+    required: Schema = {}
+    if model.main is not None:
+        given = {word: value for word, value in properties[model.main].items() if word != "default"}
+        properties[model.main] = {**given, "minLength": 1}
+        required = {"required": [model.main]}
+    return {"type": "object", "properties": properties, **required, "additionalProperties": False}
+
+
+def advertised(schema: Schema) -> Schema:
+    """A request without its deprecated parameters, which are taken and no longer offered."""
+    offered = {name: each for name, each in schema["properties"].items() if not each.get("deprecated")}
+    return {**schema, "properties": offered}
+
+
+def outlined(schema: Schema) -> Schema:
+    """The types of all fields of an answer, without what they mean: a client makes its types of it, and pays for it."""
+    told = {word: schema[word] for word in _OUTLINE if word in schema}
+    if "properties" in schema:
+        told["properties"] = {name: outlined(field) for name, field in schema["properties"].items()}
+    if "items" in schema:
+        told["items"] = outlined(schema["items"])
+    return told
 
 
 def error_schema() -> Schema:

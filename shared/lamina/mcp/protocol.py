@@ -32,7 +32,7 @@ from lamina.mcp.frames import (
     unsupported,
 )
 from lamina.mcp.resources import list_resources, list_templates, read_resource
-from lamina.mcp.tools import LIST_TTL_MS, call_tool, list_tools, tools
+from lamina.mcp.tools import LIST_TTL_MS, call_tool, instructions, list_tools
 
 Params = Mapping[str, Any]
 Method = Callable[[Params, Visit], Result]
@@ -184,11 +184,7 @@ def _ping(params: Params, visit: Visit) -> Result:
 
 
 def _abilities(visit: Visit) -> Fields:
-    names = ", ".join(tools(visit.runtime.settings))
-    return {
-        "capabilities": {"tools": {}, "resources": {}},
-        "instructions": f"Retrieval over Markdown knowledge bases. Tools: {names}.",
-    }
+    return {"capabilities": {"tools": {}, "resources": {}}, "instructions": instructions(visit.runtime.settings)}
 
 
 def _server(visit: Visit) -> Fields:

@@ -7,12 +7,11 @@ from functools import cache
 from typing import Any, NoReturn
 
 from lamina.actions.action import Action, QueryContext
-from lamina.actions.parameters import DESCRIBED_IN_EVERY_TOOL
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.request import Request
-from lamina.contract.schema import Schema, request_schema
+from lamina.contract.schema import Schema, advertised, outlined, request_schema
 from lamina.mcp.frames import INVALID_PARAMS, Fields, ProtocolError, Result, Visit, text_of
 from lamina.mcp.knowledge import has_workspace, knowledge
 from lamina.mcp.tool import Arguments, Told, Tool, wrapped, wrapper_schema
@@ -21,18 +20,30 @@ from lamina.runtime.settings import Settings
 
 LIST_TTL_MS = 300_000
 DEFAULT_ROUTER = "oddkit"
-
-_OUTLINE = ("type", "enum")
+_RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
 
 @cache
 def tools(settings: Settings) -> Mapping[str, Tool]:
     """The tools of a deployment by name, in the order in which they are listed."""
     actions = {name: action for name, action in ACTIONS.items() if action.is_tool}
-    described: dict[str, tuple[str, str]] = {}
-    made = [_of_action(action, settings.tool_prefix, described) for action in actions.values()]
+    made = [_of_action(action, settings.tool_prefix) for action in actions.values()]
     others = [knowledge()] if has_workspace(settings) else []
     return {tool.name: tool for tool in (*made, *others, _router(actions, settings.tool_prefix))}
+
+
+def instructions(settings: Settings) -> str:
+    """How to work with the tools of a deployment, for a model that has not seen them."""
+    search, catalog, preflight, get, resolve = (ACTIONS[name].tool(settings.tool_prefix) for name in _RETRIEVAL)
+    return "\n".join(
+        (
+            f"Find: {search} with a question, words or an identifier; {catalog} to see what a slice holds.",
+            f"Read: {get} with the uri of a hit and a section of it, rather than the whole page.",
+            f"When starting: brief for the pages on a question with URIs to cite, {preflight} for the rules of a task.",
+            f"An old address: {resolve} follows it to the document that is in force.",
+            "match.signal: strong, the first hit very likely answers; weak, it may; none, the base does not know.",
+        )
+    )
 
 
 def list_tools(params: Arguments, visit: Visit) -> Result:
@@ -69,33 +80,25 @@ def completed(arguments: Arguments, visit: Visit) -> dict[str, Any]:
     return given
 
 
-def _of_action(action: Action, prefix: str, described: dict[str, tuple[str, str]]) -> Tool:
-    """The tool of an action. `described` holds the parameters told so far: description and tool by name."""
-    name = action.tool(prefix)
-    schema = request_schema(action.request)
-    properties, elsewhere = {}, set()
-    # A parameter is described in the first tool that takes it, to keep the list of tools cheap.
-    for key, parameter in schema["properties"].items():
-        text, first = described.setdefault(key, (parameter.get("description", ""), name))
-        is_told_once = DESCRIBED_IN_EVERY_TOOL not in action.request.model_fields[key].metadata
-        if is_told_once and text == parameter.get("description") and first != name:
-            properties[key] = {word: value for word, value in parameter.items() if word != "description"}
-            elsewhere.add(first)
-        else:
-            properties[key] = parameter
-    hint = f" Parameters without a description: see {', '.join(sorted(elsewhere))}." if elsewhere else ""
+def _of_action(action: Action, prefix: str) -> Tool:
+    """The tool of an action, with every parameter described: clients load tools one by one."""
 
     def call(arguments: Arguments, visit: Visit) -> Told:
         return _told(action, lambda: completed(arguments, visit), visit)
 
     return Tool(
-        name,
-        action.purpose + hint,
-        {**schema, "properties": properties},
-        wrapper_schema(_outline(action)),
+        action.tool(prefix),
+        action.purpose,
+        _offered(action),
+        wrapper_schema(outlined(action.answer)),
         call,
         read_only=action.is_read_only,
     )
+
+
+def _offered(action: Action) -> Schema:
+    """What the tool of an action says that it takes."""
+    return advertised(request_schema(action.request))
 
 
 def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
@@ -113,22 +116,39 @@ def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
         rest = {
             key: value
             for key, value in arguments.items()
-            if key in taken or not (key in ("action", "input") or value in (None, ""))
+            if key in taken or not (key in ("action", "input") or value in (None, "", []))
         }
         return _told(action, lambda: completed(rest, visit), visit)
 
-    # The tools of the actions carry their parameters; a second copy of them all would cost as much as two tools.
-    schema: Schema = {
+    purpose = "Any of the actions by its name, for clients that know one tool. The tool of each action tells more."
+    return Tool(name, purpose, _routed(actions), wrapper_schema({"type": "object"}), call)
+
+
+def _routed(actions: Mapping[str, Action]) -> Schema:
+    """What the router takes: the action, its main argument, and the parameters that it passes on, by their actions."""
+    of: dict[str, list[str]] = {}
+    types: dict[str, Schema] = {}
+    for name, action in actions.items():
+        for parameter, entry in _offered(action)["properties"].items():
+            if parameter != action.request.main:
+                of.setdefault(parameter, []).append(name)
+                types[parameter] = {word: entry[word] for word in ("type", "items") if word in entry}
+                if "items" in entry:
+                    types[parameter]["items"] = {"type": entry["items"]["type"]}
+    passed = {
+        name: {**types[name], "description": "All." if len(takers) == len(actions) else f"Of {', '.join(takers)}."}
+        for name, takers in of.items()
+    }
+    return {
         "type": "object",
         "properties": {
-            "action": {"type": "string", "enum": list(actions)},
-            "input": {"type": "string", "description": "Query, task, question or URI."},
+            "action": {"type": "string", "enum": list(actions), "description": "The action."},
+            "input": {"type": "string", "description": "Its query, task, question or URI."},
+            **passed,
         },
         "required": ["action"],
         "additionalProperties": True,
     }
-    purpose = "Any of the actions by its name, with the parameters of its own tool."
-    return Tool(name, purpose, schema, wrapper_schema({"type": "object"}), call)
 
 
 def _told(action: Action, arguments: Callable[[], Arguments], visit: Visit) -> Told:
@@ -147,17 +167,6 @@ def _refused(unrouted: Action, names: Sequence[str], asked: Any, visit: Visit) -
     dispatch(unrouted, refuse, visit.caller, visit.runtime, bytes_in=visit.bytes_in)
     envelope = failure(error, None)
     return wrapped(None, envelope, compact(envelope), None)
-
-
-def _outline(action: Action) -> Schema:
-    """The first things about an action's answer: more would cost a caller more than it tells."""
-    properties = action.answer["properties"]
-    outline = {
-        name: {word: properties[name][word] for word in _OUTLINE if word in properties[name]}
-        for name in ("status", "data")
-        if name in properties
-    }
-    return {"type": "object", "properties": outline, "required": list(outline)}
 
 
 def _never(request: Request, context: QueryContext) -> NoReturn:

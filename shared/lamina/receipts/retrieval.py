@@ -42,7 +42,7 @@ class RunIdentity(Fields):
         if not isinstance(given, dict):
             raise ValueError(f"must be {_RUN_FORMS}")
         try:
-            return cls.model_validate(given)
+            return cls.model_validate({name: named for name, named in given.items() if named is not None})
         except ValidationError as error:
             raise ValueError(
                 f"must hold run_id and may hold {', '.join(list(cls.model_fields)[1:])}; {first_fault(error)}"

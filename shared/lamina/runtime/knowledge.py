@@ -37,16 +37,21 @@ TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "schema": {"type": "string", "enum": [REQUEST_SCHEMA], "default": REQUEST_SCHEMA},
+        "schema": {
+            "type": "string",
+            "enum": [REQUEST_SCHEMA],
+            "default": REQUEST_SCHEMA,
+            "description": "Version.",
+        },
         "scope": {
             "type": "object",
-            "description": "root, knowledge_workspace (both as describe tells them), authority "
-            '"local-owner", facts [{"type", "id"}]; all but describe need it',
+            "description": "root, knowledge_workspace (as describe tells them), authority "
+            '"local-owner", facts [{"type", "id"}]; not for describe',
         },
         "budget": {
             "type": "object",
-            "description": "max_output_bytes (at least 1024), max_latency_ms, max_tokens and tokenizer or null; "
-            "all but describe need it",
+            "description": "max_output_bytes (from 1024), max_latency_ms, max_tokens and tokenizer or null; "
+            "not for describe",
         },
         "operation": {
             "type": "object",
@@ -105,7 +110,7 @@ def knowledge_tool(
     No arguments describe. Objects may come as JSON text. Raises LaminaError API_KEY_REQUIRED, RATE_LIMITED,
     REQUEST_TOO_LARGE.
     """
-    value = {name: _object(given) for name, given in (arguments or _DESCRIBE).items()}
+    value = {name: _object(given) for name, given in (arguments or _DESCRIBE).items() if given is not None}
     value.setdefault("schema", REQUEST_SCHEMA)
     value.setdefault("operation", _DESCRIBE["operation"])
     size = len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
