@@ -55,7 +55,7 @@ options = st.fixed_dictionaries(
         "limit": st.integers(1, 25),
         "max_chars": st.integers(0, 900),
         "exclude_invalidated": st.booleans(),
-        "kinds": st.lists(st.sampled_from(list(KINDS)), max_size=5),
+        "kinds": st.lists(st.sampled_from(list(KINDS)), min_size=1, max_size=5),
         "tags": st.lists(st.sampled_from(["hot", "cold"]), max_size=2),
         "result_grouping": st.sampled_from(["merged", "overlay_first", "grouped", "overlay_preferred"]),
     },

@@ -81,6 +81,7 @@ def _snapshot(corpus: Enlarged) -> Snapshot:
         tier=same((2,)),
         public=same(True),
         start_here=same(None),
+        language=same(("en",)),
         tags=same(()),
         invalidated=same(False),
         successors={},

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lamina.corpus.document import Document, parse
-from lamina.index.english import STOP_WORDS
+from lamina.corpus.languages import STOP_WORDS
 from lamina.index.postings import Postings, document_terms
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.terms import Word, stem, words

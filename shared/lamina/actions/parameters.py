@@ -11,6 +11,7 @@ from lamina.contract.disclosure import CAPS, DEFAULT_LIMIT, LIST_FLAGS, Flag, ch
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.filters import DEFAULT_INCLUDE, KINDS, Filters, Kind
 from lamina.contract.request import Grouping, Request, SearchScope
+from lamina.corpus.languages import code_of
 
 
 def _told_caps() -> str:
@@ -90,6 +91,7 @@ class ListRequest(ScopedRequest):
     public: Boolean | None = Field(None, description="Marked public.")
     start_here: Boolean | None = Field(None, description="Marked as a start.")
     path_prefix: TextList = Field(default_factory=tuple, description="Beginnings of paths.")
+    language: TextList = Field(default_factory=tuple, description="Such as de, ja.")
     include: TextList = Field(
         DEFAULT_INCLUDE,
         description="Kinds to allow.",
@@ -112,6 +114,7 @@ class ListRequest(ScopedRequest):
             public=self.public,
             start_here=self.start_here,
             path_prefix=tuple(prefix.lstrip("/") for prefix in self.path_prefix),
+            language=tuple(code_of(tag) or tag for tag in self.language),
             tags=self.tags,
             include=tuple(KINDS[name] for name in self.include),
             exclude=tuple(KINDS[name] for name in self.exclude),

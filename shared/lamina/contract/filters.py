@@ -36,6 +36,7 @@ STRUCTURAL_FILTERS = (
     "public",
     "start_here",
     "path_prefix",
+    "language",
     "include",
     "exclude",
 )
@@ -56,6 +57,7 @@ class Filters:
     public: bool | None = None
     start_here: bool | None = None
     path_prefix: tuple[str, ...] = ()
+    language: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     include: tuple[Kind, ...] = ()
     exclude: tuple[Kind, ...] = ()
@@ -76,7 +78,7 @@ class Filters:
         active: dict[str, list[str] | list[int] | list[bool]] = {"include": [str(kind) for kind in self.included]}
         if self.exclude:
             active["exclude"] = [str(kind) for kind in self.exclude]
-        for axis in ("audience", "exposure", "path_prefix", "tags"):
+        for axis in ("audience", "exposure", "path_prefix", "language", "tags"):
             if values := getattr(self, axis):
                 active[axis] = list(values)
         if self.tier:

@@ -37,7 +37,8 @@ class Document:
     """A parsed file. `uri` and `kind` are not here: they depend on the knowledge base around it.
 
     `content_hash` is the SHA-256 of the raw file. `summary_span` cuts the summary from the body. `tags` are those
-    of the frontmatter, `hashtags` those of the body. `date` is in ISO 8601. `names` are further addresses.
+    of the frontmatter, `hashtags` those of the body. `language` is two letters. `date` is in ISO 8601. `names` are
+    further addresses.
     """
 
     path: str
@@ -58,6 +59,7 @@ class Document:
     start_here: bool | None
     tags: tuple[str, ...]
     hashtags: tuple[str, ...]
+    language: str
     date: str | None
     successor: Successor | None
     names: tuple[str, ...]

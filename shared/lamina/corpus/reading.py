@@ -14,6 +14,7 @@ from lamina.corpus.document import LONGEST_TITLE, Document, TierTokens, is_mdx
 from lamina.corpus.fields import Fields
 from lamina.corpus.frontmatter import Frontmatter, split
 from lamina.corpus.kinds import is_kind
+from lamina.corpus.languages import language_of
 from lamina.corpus.links import links
 from lamina.corpus.markdown import Outline, outline
 from lamina.corpus.prose import code_spans, prose
@@ -68,6 +69,7 @@ def read(path: str, content: bytes) -> tuple[Document, str]:
         start_here=fields.boolean("starthere"),
         tags=fields.tags(),
         hashtags=_hashtags(parts.body),
+        language=language_of(path, fields.value("lang", "language", "locale"), parts.body),
         date=date,
         successor=successor,
         names=fields.addresses(),

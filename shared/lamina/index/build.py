@@ -189,6 +189,7 @@ def _assemble(
         tier=CodedColumn.of([document.tier for document in documents]),
         public=CodedColumn.of([document.public for document in documents]),
         start_here=CodedColumn.of([document.start_here for document in documents]),
+        language=CodedColumn.of([(document.language,) for document in documents]),
         tags=CodedColumn.of([tuple(dict.fromkeys((*d.tags, *d.hashtags))) for d in documents]),
         invalidated=CodedColumn.of([document.invalidated for document in documents]),
         successors=dict(crossed.successors),
@@ -202,7 +203,9 @@ def _assemble(
         ),
         cards=Texts.pack([_card(document) for document in documents]),
         bodies=Texts.pack([document.body for document in documents]),
-        postings=Postings.build([each.placed.parsed.terms for each in numbered]),
+        postings=Postings.build(
+            [each.placed.parsed.terms for each in numbered], [document.language for document in documents]
+        ),
         rejects=tuple(rejects),
         problems=tuple(remarks),
     )

@@ -1,4 +1,4 @@
-"""Decides which words of English are treated apart: those that say little of a subject, and irregular plurals.
+"""Decides which words of English are treated apart: those of every subject, and irregular plurals.
 
 Small corpora on one subject hold few words of every subject, and an IDF from such a corpus takes them for rare.
 """
@@ -11,18 +11,6 @@ from typing import Final
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
-
-STOP_WORDS: Final = _words(
-    "a about after again all also am an and any are arent as at be been before being between both but by can "
-    "cant could couldnt did didnt do does doesnt doing done dont during each either else ever few for from "
-    "further had hadnt has hasnt have havent having he hence her here hers him his how i if im in into is "
-    "isnt it its ive just let may me might more most much must my neither no nor not of off on once only or "
-    "other our ours out over own per please quite rather same shall she should shouldnt since so some such "
-    "than that thats the their theirs them then there these they this those though through thus to too under "
-    "until up upon us very was wasnt we were werent what whats when where whether which while who whom whose "
-    "why will with within without wont would wouldnt yet you your yours"
-)
-"""Words that name nothing; they are searched only where a query has no others."""
 
 COMMON_WORDS: Final = _words(
     "able add added allow allowed almost already always another anyone anything ask asked asking away bad become "
@@ -40,7 +28,7 @@ COMMON_WORDS: Final = _words(
 )
 """Words of every subject; they count less than their rarity says."""
 
-# A singular and its plurals. Not those that are words of their own as well (lives, bases, people, data).
+# A singular and its plurals. Not those that are words of their own as well (lives, bases, data).
 _FORMS: Final = """
 child children
 man men
@@ -80,9 +68,6 @@ radius radii
 nucleus nuclei
 stimulus stimuli
 locus loci
-formula formulae
-antenna antennae
-larva larvae
 bacterium bacteria
 stratum strata
 spectrum spectra
@@ -92,6 +77,41 @@ optimum optima
 erratum errata
 addendum addenda
 curriculum curricula
+person people
+ox oxen
+bus buses
+gas gases
+lens lenses
+alias aliases
+focus foci
+quiz quizzes
+penny pence
+louse lice
+hoof hooves
+scarf scarves
+elf elves
+self selves
+cactus cacti
+fungus fungi
+syllabus syllabi
+alumnus alumni
+genus genera
+symposium symposia
+millennium millennia
+memorandum memoranda
+referendum referenda
+consortium consortia
+ellipsis ellipses
+oasis oases
+emphasis emphases
+prognosis prognoses
+apex apices
+codex codices
+bureau bureaux
+plateau plateaux
+tableau tableaux
+polyhedron polyhedra
+lemma lemmata
 """
 
 SINGULARS: Final = {

@@ -5,19 +5,19 @@ from __future__ import annotations
 import zlib
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lamina.corpus.document import Document
+from lamina.corpus.languages import ENGLISH, STEMMED, stop_words
 from lamina.index.arrays import joined, packed, unpacked
-from lamina.index.english import STOP_WORDS
 from lamina.index.fields import HEAD_FIELDS, field_texts
-from lamina.index.terms import HEAD_MARK, names, terms_of
+from lamina.index.terms import HEAD_MARK, fold, names, terms_in, terms_of
 from lamina.index.vocabulary import KnownWords
 
 HIGHEST_FREQUENCY: Final = 65_535
@@ -35,29 +35,50 @@ def document_terms(document: Document, words: str | None = None) -> TermCounts:
     """
     everywhere: Counter[str] = Counter()
     head: Counter[str] = Counter()
+    stems: dict[str, str] = {}
+    language = document.language if document.language in STEMMED else ENGLISH
     for field, text in field_texts(document, document.body if words is None else words):
-        found = Counter(names(text))
+        found = Counter(names(text) if language == ENGLISH else _names(text, language, stems))
         everywhere.update(found)
         if field in HEAD_FIELDS:
             head.update(found)
-    return term_counts(everywhere, head)
+    return term_counts(everywhere, head, language, stems)
 
 
-def term_counts(everywhere: Mapping[str, int], head: Mapping[str, int]) -> TermCounts:
-    """The terms of counted names, with their frequencies."""
+def _names(text: str, language: str, stems: dict[str, str]) -> Iterator[str]:
+    """The names of the words of a text; their stems in its language are noted."""
+    for term in terms_in(text, language):
+        stems.setdefault(term.name, term.stem)
+        yield term.name
+
+
+def term_counts(
+    everywhere: Mapping[str, int],
+    head: Mapping[str, int],
+    language: str = ENGLISH,
+    stems: Mapping[str, str] | None = None,
+) -> TermCounts:
+    """The terms of counted names, with their frequencies; `stems` are those of names in another language."""
+    known = stems or {}
     counts: Counter[str] = Counter()
     for mark, counted in (("", everywhere), (HEAD_MARK, head)):
         for name, occurrences in counted.items():
-            for term in terms_of(name):
+            for term in terms_of(name, known.get(name)):
                 counts[mark + term] += occurrences
     frequencies = np.fromiter(counts.values(), dtype=np.int64, count=len(counts))
     packed_frequencies = np.minimum(frequencies, HIGHEST_FREQUENCY).astype("<u2").tobytes()
-    return "\n".join(counts), packed_frequencies, _length(everywhere), _length(head)
+    saying_nothing = _folded_stop_words(language)
+    return "\n".join(counts), packed_frequencies, _length(everywhere, saying_nothing), _length(head, saying_nothing)
 
 
-def _length(counted: Mapping[str, int]) -> int:
+@cache
+def _folded_stop_words(language: str) -> frozenset[str]:
+    return frozenset(fold(word) for word in stop_words(language))
+
+
+def _length(counted: Mapping[str, int], saying_nothing: frozenset[str]) -> int:
     """Words that say something: how many others a text strings together says nothing of its subject."""
-    return sum(occurrences for name, occurrences in counted.items() if name not in STOP_WORDS)
+    return sum(occurrences for name, occurrences in counted.items() if name not in saying_nothing)
 
 
 @dataclass(frozen=True)
@@ -66,7 +87,8 @@ class Postings:
 
     `vocabulary` is sorted. The postings of term t are positions `starts[t]` to `starts[t + 1]` of `documents`
     (int32, ascending within a term) and `frequencies` (uint16, summed over fields). `lengths` and
-    `head_lengths` (int64) hold the words of each document and of its head.
+    `head_lengths` (int64) hold the words of each document and of its head. `languages` are those beside English whose
+    rules made stems.
     """
 
     vocabulary: tuple[str, ...]
@@ -75,10 +97,14 @@ class Postings:
     frequencies: NDArray[np.uint16]
     lengths: NDArray[np.int64]
     head_lengths: NDArray[np.int64]
+    languages: tuple[str, ...] = ()
 
     @staticmethod
-    def build(counted: Iterable[TermCounts]) -> Postings:
-        """Postings of documents numbered in the order given. Any number of documents, also none."""
+    def build(counted: Iterable[TermCounts], languages: Iterable[str] = ()) -> Postings:
+        """Postings of documents numbered in the order given. Any number of documents, also none.
+
+        `languages` are those that the documents are written in.
+        """
         numbers: dict[str, int] = {}
         term_rows: list[NDArray[np.int32]] = []
         frequency_rows: list[NDArray[np.uint16]] = []
@@ -103,6 +129,7 @@ class Postings:
             frequencies=joined(frequency_rows, np.uint16)[order],
             lengths=both_lengths[:, 0].copy(),
             head_lengths=both_lengths[:, 1].copy(),
+            languages=tuple(sorted(set(languages) & set(STEMMED) - {ENGLISH})),
         )
 
     @cached_property
@@ -141,6 +168,7 @@ class Postings:
             "frequencies": packed(self.frequencies),
             "lengths": packed(self.lengths),
             "head_lengths": packed(self.head_lengths),
+            "languages": self.languages,
         }
 
     @staticmethod
@@ -160,7 +188,10 @@ class Postings:
         documents = _from_gaps(gaps, starts)
         if documents.max(initial=-1) >= len(lengths):
             raise ValueError("a posting names a document that there is not")
-        return Postings(tuple(vocabulary), starts, documents, frequencies, lengths, head_lengths)
+        languages = tuple(data["languages"])
+        if not set(languages) <= set(STEMMED):
+            raise ValueError("a language that there are no rules for")
+        return Postings(tuple(vocabulary), starts, documents, frequencies, lengths, head_lengths, languages)
 
 
 def starts_of(sizes: NDArray[Any]) -> NDArray[np.int64]:

@@ -96,6 +96,7 @@ class Snapshot:
     tier: CodedColumn
     public: CodedColumn
     start_here: CodedColumn
+    language: CodedColumn
     tags: CodedColumn
     invalidated: CodedColumn
     successors: dict[int, int]
@@ -258,4 +259,4 @@ class Snapshot:
 
 TIERS = 5
 _PLAIN = ("uris", "paths", "titles", "hashes", "dates")
-_CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "tags", "invalidated")
+_CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "language", "tags", "invalidated")

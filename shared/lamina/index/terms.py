@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Final, NamedTuple
 
 import Stemmer
 
+from lamina.corpus.languages import ENGLISH, STEMMED
 from lamina.index.english import SINGULARS
 
-ANALYSIS_VERSION: Final = "6"
+ANALYSIS_VERSION: Final = "7"
 """Changes whenever any text could be analysed differently, so that older snapshots are rebuilt."""
 
 LONGEST_TERM: Final = 64
@@ -62,14 +63,22 @@ _VOWELLESS_PLURAL: Final = re.compile(r"[b-df-hj-np-tv-xz]{2,}[b-df-hj-np-rtv-xz
 _JOINT_DOT: Final = re.compile(r"(?<!\d)\.|\.(?!\d)")
 _ACRONYM_PLURAL: Final = re.compile(r"[A-Z]{2,}s")
 _CONTRACTION: Final = re.compile(r"['’](?:s|t|re|ve|ll|d|m)$", re.IGNORECASE)
-_STEMMER: Final = Stemmer.Stemmer("english", 0)
 
 
 class Term(NamedTuple):
-    """A name of a word, folded and in lower case, with its stem: indexed by both where they differ."""
+    """A name of a word, folded and in lower case, with its stem: indexed by both where they differ.
+
+    `others` are the stems that it has in further languages than English, where they differ from the first.
+    """
 
     name: str
     stem: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def stems(self) -> tuple[str, ...]:
+        """All stems under which a document may hold it."""
+        return (self.stem, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +94,22 @@ class Word:
     parts: tuple[Term, ...] = ()
 
 
-def words(text: str) -> list[Word]:
-    """The words of a text in order, each with its parts. Any string is safe, the cost linear."""
-    return [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
+def words(text: str, languages: Sequence[str] = ()) -> list[Word]:
+    """The words of a text in order, each with its parts. Any string is safe, the cost linear.
+
+    With `languages` (of `STEMMED`, beside English) their terms know their stems in these too.
+    """
+    found = [word for chunk in _CHUNK.findall(text) for word in _words_of(chunk)]
+    return [_in_languages(word, tuple(languages)) for word in found] if languages else found
+
+
+def terms_in(text: str, language: str) -> Iterator[Term]:
+    """The terms of a text in order, wholes before their parts, with their stems in one of the languages `STEMMED`."""
+    for chunk in _CHUNK.findall(text):
+        for word in _words_of(chunk):
+            yield Term(word.whole.name, _stem_as_written(word, language))
+            for part in word.parts:
+                yield Term(part.name, stem(part.name, language))
 
 
 def names(text: str) -> Iterator[str]:
@@ -103,24 +125,50 @@ def sequence(read: Iterable[Word]) -> Iterator[Term]:
     return (each for word in read for each in (word.parts or (word.whole,)))
 
 
-def term(name: str) -> Term:
-    """A name with its stem."""
-    return Term(name, stem(name))
+def term(name: str, languages: Sequence[str] = ()) -> Term:
+    """A name with its stem, and those that it has in further languages."""
+    found = Term(name, stem(name))
+    return _with_stems(found, [stem(name, language) for language in languages]) if languages else found
 
 
-def terms_of(name: str) -> tuple[str, ...]:
-    """The terms that a name is indexed under: its stem and, where that differs, its exact form."""
-    stemmed = stem(name)
+def terms_of(name: str, stemmed: str | None = None) -> tuple[str, ...]:
+    """The terms that a name is indexed under: its stem (None: the English one) and, where it differs, its form."""
+    stemmed = stem(name) if stemmed is None else stemmed
     return (stemmed,) if stemmed == name else (stemmed, FORM_MARK + name)
 
 
 @lru_cache(maxsize=1 << 16)
-def stem(name: str) -> str:
-    """The term of a name: its English stem, or the name itself if it is no plain word."""
+def stem(name: str, language: str = ENGLISH) -> str:
+    """The term of a name: its stem in one of the languages `STEMMED`, or the name itself if it is no plain word."""
     # The stemmer keeps the s of a word without a vowel, which here is the plural of an acronym (LLMs, PDFs).
     if _VOWELLESS_PLURAL.fullmatch(name):
         return name[:-1]
-    return str(_STEMMER.stemWord(SINGULARS.get(name, name))) if name.isalpha() else name
+    if not name.isalpha():
+        return name
+    return str(_stemmer(language).stemWord(SINGULARS.get(name, name) if language == ENGLISH else name))
+
+
+@cache
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    return Stemmer.Stemmer(STEMMED[language], 0)
+
+
+@lru_cache(maxsize=1 << 14)
+def _in_languages(word: Word, languages: tuple[str, ...]) -> Word:
+    """A word whose terms know their stems in further languages."""
+    whole = _with_stems(word.whole, [_stem_as_written(word, language) for language in languages])
+    return replace(word, whole=whole, parts=tuple(term(part.name, languages) for part in word.parts))
+
+
+def _with_stems(found: Term, stems: Iterable[str]) -> Term:
+    return found._replace(others=tuple(dict.fromkeys(each for each in stems if each != found.stem)))
+
+
+def _stem_as_written(word: Word, language: str) -> str:
+    """The stem of a word by its own letters, accents and all, which are folded after; of a compound by its name."""
+    if language == ENGLISH or not word.surface.isalpha() or len(word.surface) > LONGEST_TERM:
+        return stem(word.whole.name, language)
+    return fold(stem(unicodedata.normalize("NFC", word.surface).casefold(), language))[:LONGEST_TERM]
 
 
 def fold(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from lamina.contract import vectors
+from lamina.corpus import languages
 from lamina.index import bm25, english, fields, pieces, postings, terms, vocabulary
 from lamina.ranking import (
     calibration,
@@ -55,7 +56,7 @@ def ranking_configuration() -> dict[str, Any]:
     return {
         "constants": sorted({constant for module in _DECIDING for constant in _constants(vars(module))}),
         "head_fields": sorted(fields.HEAD_FIELDS),
-        "stop_words": sorted(english.STOP_WORDS),
+        "stop_words": sorted(languages.STOP_WORDS),
         "common_words": sorted(english.COMMON_WORDS),
         "singulars": dict(english.SINGULARS),
         "match_rules": {name: repr(rule) for name, rule in calibration.RULES.items()},

@@ -113,4 +113,4 @@ def _corrections(unknown: TermPostings, scope: ScopePostings) -> tuple[TermPosti
     if names is None:
         names = corrections(unknown.term, scope)
         scope.memory.keep(key, names)
-    return tuple([term_postings(term(name), scope) for name in names])
+    return tuple([term_postings(term(name, scope.whole.languages), scope) for name in names])

@@ -71,8 +71,11 @@ def highlight_terms(matches: Sequence[TermMatch]) -> HighlightTerms:
 
 @lru_cache(maxsize=1024)
 def common_beginning(term: Term) -> str:
-    """What a word and its stem share: it finds the word's other forms as well."""
-    name, stem = term
+    """What a word and its stem share: it finds the word's other forms as well. In several languages, the least."""
+    return min((_shared(term.name, stem) for stem in term.stems), key=len)
+
+
+def _shared(name: str, stem: str) -> str:
     shared = next((at for at, (a, b) in enumerate(zip(name, stem, strict=False)) if a != b), len(stem))
     # The stemmer turns a final y into i (policy, policies: polici).
     if shared == len(stem) > SHORT_TERM and stem.endswith("i"):

@@ -87,10 +87,12 @@ def look_up(words: Sequence[QueryWord], scope: ScopePostings) -> list[TermMatch]
 
 def term_postings(term: Term, scope: ScopePostings) -> TermPostings:
     """Looks a term up in a scope: its stem, more for its exact form, and once more for the head."""
-    key = ("term", term.name)
+    key = ("term", "\n".join((term.name, *term.others)))
     known: TermPostings | None = scope.memory.get(key)
     if known is None:
-        if term.stem == term.name:
+        if term.others:
+            lists = _in_languages(term, scope)
+        elif term.stem == term.name:
             lists = _anywhere_and_head(term.stem, scope, 1 + FORM_WEIGHT)
         else:
             lists = _anywhere_and_head(term.stem, scope, 1.0)
@@ -99,6 +101,17 @@ def term_postings(term: Term, scope: ScopePostings) -> TermPostings:
         known = _weighted(term, lists)
         scope.memory.keep(key, known, len(known.contributions))
     return known
+
+
+def _in_languages(term: Term, scope: ScopePostings) -> list[tuple[PostingList, float]]:
+    """The posting lists of all stems of a term as if they were the same, anywhere and in the head, then its form's."""
+    in_head = [HEAD_MARK + each for each in term.stems]
+    return [
+        (scope.joint_posting_list(term.stems), 1.0),
+        (scope.joint_posting_list(in_head, in_head=True), HEAD_WEIGHT),
+        (scope.posting_list(FORM_MARK + term.name), FORM_WEIGHT),
+        (scope.posting_list(HEAD_MARK + FORM_MARK + term.name), HEAD_WEIGHT * FORM_WEIGHT),
+    ]
 
 
 def synonym_postings(synonym: Term, scope: ScopePostings, most: float) -> TermPostings:

@@ -31,10 +31,10 @@ def holding(
 ) -> NDArray[np.int64]:
     """Places among `documents` of those that hold every phrase: its words in a row, punctuation aside."""
     possible = np.ones(len(documents), dtype=np.bool_)
-    for term in {term for phrase in phrases for term in phrase.stems}:
-        number = postings.numbers.get(term)
-        holders = postings.documents[postings.place(number)] if number is not None else documents[:0]
-        possible &= np.isin(documents, holders)
+    for stems in {stems for phrase in phrases for stems in phrase.stems}:
+        numbers = [postings.numbers[stem] for stem in stems if stem in postings.numbers]
+        holders = [postings.documents[postings.place(number)] for number in numbers]
+        possible &= np.isin(documents, np.concatenate(holders) if holders else documents[:0])
     patterns = [re.compile("|".join(map(_pattern, phrase.spellings))) for phrase in phrases]
     # A text in which the words of a phrase repeat is looked through once for each of them.
     most_words = max(len(words) for phrase in phrases for words in phrase.spellings)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from lamina.index.english import COMMON_WORDS, STOP_WORDS
+from lamina.corpus.languages import ENGLISH, STOP_WORDS, stop_words
+from lamina.index.english import COMMON_WORDS
 from lamina.index.terms import (
     PHRASE_WORD,
     Term,
@@ -49,10 +51,13 @@ class QueryWord(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """A quoted phrase: its words as they are compared, in one or two spellings, and stems that its holders hold."""
+    """A quoted phrase: its words as they are compared, in one or two spellings, and what its holders hold.
+
+    Of each of `stems`, which are those of one word in the languages of the index, they hold at least one.
+    """
 
     spellings: tuple[tuple[str, ...], ...]
-    stems: frozenset[str]
+    stems: frozenset[tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +68,15 @@ class Query:
     phrases: tuple[Phrase, ...]
 
 
-def analyse(text: str, *, prefix: bool = False) -> Query:
+def analyse(text: str, *, prefix: bool = False, languages: Sequence[str] = ()) -> Query:
     """Analyses a query. Stop words are left out unless there is nothing else. Any string is safe.
 
-    `prefix` says that the last word may be the beginning of a longer one.
+    `prefix` says that the last word may be the beginning of a longer one. `languages` are those of the index beside
+    English: words get their stems in each of them, and the stop words are those of the query's own.
     """
-    every = words(text)
-    asked = [word for word in every if word.whole.name not in STOP_WORDS] or every
+    every = words(text, languages)
+    saying_nothing = _stop_words(every, languages) if languages else STOP_WORDS
+    asked = [word for word in every if word.whole.name not in saying_nothing] or every
     firsts: list[Word] = []
     times: dict[Term, int] = {}
     for word in asked:
@@ -83,7 +90,13 @@ def analyse(text: str, *, prefix: bool = False) -> Query:
     if prefix and every and text.endswith(every[-1].surface):
         last = _query_word(every[-1], 1)._replace(unfinished=True)
         found = [*(word for word in found if word.whole != last.whole), last]
-    return Query(tuple(found), _phrases(text) if len(every) <= LONGEST_SEARCH else ())
+    return Query(tuple(found), _phrases(text, languages) if len(every) <= LONGEST_SEARCH else ())
+
+
+def _stop_words(asked: Sequence[Word], languages: Sequence[str]) -> frozenset[str]:
+    """The stop words, folded, of the language that most of a query's words are stop words of; English before others."""
+    known = [frozenset(map(fold, stop_words(language))) for language in (ENGLISH, *languages)]
+    return max(known, key=lambda listed: sum(word.whole.name in listed for word in asked))
 
 
 def _query_word(word: Word, times: int) -> QueryWord:
@@ -91,12 +104,12 @@ def _query_word(word: Word, times: int) -> QueryWord:
     return QueryWord(word.surface, word.whole, word.parts[:MOST_PARTS], min(times, MOST_TIMES), term_weight)
 
 
-def _phrases(text: str) -> tuple[Phrase, ...]:
-    quoted = (_phrase(match.group(1)) for match in _QUOTED.finditer(text))
+def _phrases(text: str, languages: Sequence[str]) -> tuple[Phrase, ...]:
+    quoted = (_phrase(match.group(1), languages) for match in _QUOTED.finditer(text))
     return tuple(dict.fromkeys(phrase for phrase in quoted if phrase is not None))[:MOST_PHRASES]
 
 
-def _phrase(quoted: str) -> Phrase | None:
+def _phrase(quoted: str, languages: Sequence[str]) -> Phrase | None:
     """A quoted phrase, its words folded, in lower case, punctuation aside.
 
     None for a single word, which is emphasis, as in: what "complete" means; and for more words than a search has,
@@ -108,6 +121,6 @@ def _phrase(quoted: str) -> Phrase | None:
     unspaced_text = len(first) == 1 and len(first[0]) > 1 and any(map(unspaced, first[0]))
     if not (unspaced_text or 1 < len(first) <= LONGEST_SEARCH):
         return None
-    plain = [word for word in words(quoted) if umlauts_spelled_out(word.surface) is word.surface]
-    stems = frozenset(each.stem for each in sequence(plain))
+    plain = [word for word in words(quoted, languages) if umlauts_spelled_out(word.surface) is word.surface]
+    stems = frozenset(each.stems for each in sequence(plain))
     return Phrase(tuple(dict.fromkeys(map(tuple, spellings))), stems)

@@ -150,7 +150,7 @@ def _looked_up(text: str, prefix: bool, scope: ScopePostings) -> _LookedUp:
     key = ("query", text)
     known: _LookedUp | None = None if prefix else scope.memory.get(key)
     if known is None:
-        query = analyse(text, prefix=prefix)
+        query = analyse(text, prefix=prefix, languages=scope.whole.languages)
         matches = look_up(query.words, scope)
         matches = expand(matches, scope)
         given = tuple([contribution for match in matches for contribution in contributions(match)])

@@ -14,6 +14,7 @@ from lamina.contract.errors import LaminaError
 from lamina.contract.filters import AUDIENCES, EXPOSURES, TIERS, Filters
 from lamina.contract.ids import folded_tag
 from lamina.contract.request import SearchScope
+from lamina.corpus.languages import LANGUAGES
 from lamina.index.arrays import CodedColumn
 from lamina.index.scope_postings import ScopePostings
 from lamina.index.snapshot import Origin, Snapshot
@@ -108,6 +109,7 @@ def check_values(filters: Filters, snapshot: Snapshot) -> None:
     _check("audience", filters.audience, AUDIENCES, snapshot.audience)
     _check("exposure", filters.exposure, EXPOSURES, snapshot.exposure)
     _check("tier", filters.tier, TIERS, snapshot.tier)
+    _check("language", filters.language, LANGUAGES, snapshot.language)
 
 
 def passing(filters: Filters, snapshot: Snapshot) -> NDArray[np.bool_]:
@@ -118,6 +120,7 @@ def passing(filters: Filters, snapshot: Snapshot) -> NDArray[np.bool_]:
         (filters.audience, snapshot.audience),
         (filters.exposure, snapshot.exposure),
         (filters.tier, snapshot.tier),
+        (filters.language, snapshot.language),
     ):
         if wanted:
             mask &= column.where(frozenset(wanted).intersection)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.index.scope_postings import ScopePostings
-from lamina.index.terms import Term, stem, terms_of
+from lamina.index.terms import Term, term, terms_of
 from lamina.index.vocabulary import LONGEST_COMPARED, KnownWords, letters_of
 
 SHORTEST_CORRECTED: Final = 5
@@ -22,18 +22,18 @@ _COMPARED_AT_ONCE: Final = 2_000
 """Words whose columns are one integer: longer ones take as long a word, and more memory."""
 
 
-def corrections(term: Term, scope: ScopePostings) -> tuple[str, ...]:
+def corrections(unknown: Term, scope: ScopePostings) -> tuple[str, ...]:
     """The known name, or the two known names run together, for a term that occurs nowhere in the scope.
 
     Near is one edit (a letter dropped, added, replaced, or two neighbours swapped), from eight letters on two
     if the first letter is right. Of equals the one in most documents of the scope wins, then the alphabet.
     Empty where nothing is near.
     """
-    name = term.name
+    name = unknown.name
     if not (SHORTEST_CORRECTED <= len(name) < LONGEST_COMPARED and name.isascii() and name.isalpha()):
         return ()
     # The singular of a misspelt plural may be nearer than any plural that occurs.
-    tried = [name, term.stem] if len(term.stem) >= SHORTEST_CORRECTED and term.stem != name else [name]
+    tried = [name, unknown.stem] if len(unknown.stem) >= SHORTEST_CORRECTED and unknown.stem != name else [name]
     for spelling in tried:
         nearest = _nearest(spelling, scope)
         if nearest is not None:
@@ -42,7 +42,7 @@ def corrections(term: Term, scope: ScopePostings) -> tuple[str, ...]:
 
 
 def _nearest(name: str, scope: ScopePostings) -> str | None:
-    known = scope.whole.known_words
+    known, languages = scope.whole.known_words, scope.whole.languages
     most = MOST_EDITS if len(name) >= SHORTEST_TWO_EDITS else 1
     candidates = _alike(name, known, most)
     blocks = range(0, max(len(candidates), 1), _COMPARED_AT_ONCE)
@@ -52,7 +52,7 @@ def _nearest(name: str, scope: ScopePostings) -> str | None:
             row for row in candidates[counted == distance].tolist() if distance == 1 or known.names[row][0] == name[0]
         ]
         frequent: list[tuple[int, str]] = [
-            (-scope.document_frequency(stem(known.names[row])), known.names[row])
+            (-max(map(scope.document_frequency, term(known.names[row], languages).stems)), known.names[row])
             for row in near
             if scope.document_frequency(scope.whole.vocabulary[known.terms[row]])
         ]
