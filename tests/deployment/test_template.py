@@ -15,6 +15,8 @@ from tests.deployment.stack import TEMPLATE, translated
 
 from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
+from lamina.encoders.bedrock import MODELS
+from lamina.encoders.choice import BEDROCK_PREFIX, NONE, SMALL, STATIC
 from lamina.local.template import load, routes
 
 READ_INDEX = {
@@ -23,7 +25,9 @@ READ_INDEX = {
     ("secretsmanager:GetSecretValue", "SigningSecret"),
     ("lambda:InvokeFunction", "indexer"),
 }
+_ENCODERS = ("Small", "Static")
 TELL_FAILURES = {("sns:Publish", "AlarmTopic"), ("kms:Decrypt", "AlarmKey"), ("kms:GenerateDataKey", "AlarmKey")}
+ASK_MODEL = {("bedrock:InvokeModel", "EncoderModel")}
 COUNT_BODIES = {("dynamodb:UpdateItem", "LimitsTable")}
 RECEIPTS = {("s3:GetObject", "KnowledgeBucket/receipts/*"), ("s3:PutObject", "KnowledgeBucket/receipts/*")}
 KNOWLEDGE = {
@@ -39,7 +43,8 @@ KNOWLEDGE = {
 def _of_action(action: Action) -> set[tuple[str, str]]:
     counted = COUNT_BODIES if action.reads_bodies else set()
     kept = RECEIPTS if action.keeps_receipts else set()
-    return READ_INDEX | counted | kept
+    asked = ASK_MODEL if action.encodes_queries else set()
+    return READ_INDEX | counted | kept | asked
 
 
 # Which function may touch what, and nothing more.
@@ -48,7 +53,7 @@ MATRIX: dict[str, set[tuple[str, str]]] = {
     "site": READ_INDEX | COUNT_BODIES,
     "receipts": {("s3:GetObject", "KnowledgeBucket/receipts/*"), ("s3:ListBucket", "KnowledgeBucket[receipts/*]")},
     "knowledge": KNOWLEDGE | COUNT_BODIES,
-    "mcp": READ_INDEX | COUNT_BODIES | RECEIPTS | KNOWLEDGE,
+    "mcp": READ_INDEX | ASK_MODEL | COUNT_BODIES | RECEIPTS | KNOWLEDGE,
     "indexer": {
         *((f"s3:{name}", "KnowledgeBucket/index/*") for name in ("GetObject", "PutObject", "DeleteObject")),
         ("s3:GetObject", "KnowledgeBucket/settings/*"),
@@ -59,6 +64,7 @@ MATRIX: dict[str, set[tuple[str, str]]] = {
         ("s3:ListBucket", "SourceBuckets"),
         ("s3:GetObject", "SourceBuckets/*"),
         *TELL_FAILURES,
+        *ASK_MODEL,
     },
     "telemetry_report": {
         *TELL_FAILURES,
@@ -95,17 +101,19 @@ def _named(resource: Any) -> str:
     text = str(next(iter(resource.values())) if isinstance(resource, dict) else resource)
     if text.endswith(":function:${AWS::StackName}-indexer:live"):
         return "indexer"
+    if text.endswith("::foundation-model/${EncoderModel}"):
+        return "EncoderModel"
     return text.replace("${", "").replace("}", "").replace(".Arn", "")
 
 
-def _taken(statement: dict[str, Any]) -> dict[str, Any]:
-    """A statement, under a condition or not."""
-    taken: dict[str, Any] = statement["If"][1] if "If" in statement else statement
+def _taken(given: dict[str, Any]) -> dict[str, Any]:
+    """A policy or a statement, under a condition or not."""
+    taken: dict[str, Any] = given["If"][1] if "If" in given else given
     return taken
 
 
 def _granted(properties: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    for policy in properties["Policies"]:
+    for policy in map(_taken, properties["Policies"]):
         for statement in map(_taken, policy["Statement"]):
             assert statement["Effect"] == "Allow"
             actions = statement["Action"] if isinstance(statement["Action"], list) else [statement["Action"]]
@@ -126,6 +134,21 @@ def test_a_function_may_touch_what_it_must_and_nothing_more(function: str, templ
 def test_every_function_of_the_tree_is_deployed_and_stands_in_the_matrix(template: dict[str, Any]) -> None:
     folders = {path.parent.name for path in (CHECKOUT / "functions").glob("*/app.py")}
     assert set(_functions(template)) == folders == set(MATRIX)
+
+
+def test_a_function_that_encodes_has_the_layer_of_its_encoder_and_no_other_function(template: dict[str, Any]) -> None:
+    layers = [{"If": [f"Is{name}", {"Ref": f"{name}EncoderLayer"}, {"Ref": "AWS::NoValue"}]} for name in _ENCODERS]
+    with_layers = {name for name, entry in _functions(template).items() if entry.get("Layers") == layers}
+    assert with_layers == {name for name, granted in MATRIX.items() if granted >= ASK_MODEL}
+    assert not any("Layers" in entry for name, entry in _functions(template).items() if name not in with_layers)
+
+
+def test_every_encoder_of_the_template_is_one_that_the_functions_know(template: dict[str, Any]) -> None:
+    parameters = template["Parameters"]
+    assert {*parameters["Encoder"]["AllowedValues"]} == {SMALL, STATIC, NONE, "bedrock"}
+    assert {*parameters["EncoderModel"]["AllowedValues"]} == {*MODELS}
+    chosen = template["Globals"]["Function"]["Environment"]["Variables"]["LAMINA_ENCODER"]
+    assert chosen == {"If": ["IsBedrock", {"Sub": f"{BEDROCK_PREFIX}${{EncoderModel}}"}, {"Ref": "Encoder"}]}
 
 
 def test_no_statement_grants_every_action_or_every_resource(template: dict[str, Any]) -> None:

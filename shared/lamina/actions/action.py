@@ -69,7 +69,7 @@ class Action:
     `without_index` answers where there is no snapshot, None leaving the error as it is. `is_tool` says whether
     agents are offered the action, `takes_prefix` whether its tool's name begins with the deployment's prefix, and
     `is_read_only` what the tool tells clients of itself. `aliases` are further names of its command.
-    `keeps_receipts` says that it can leave a receipt.
+    `keeps_receipts` says that it can leave a receipt, `encodes_queries` that it asks in other words where words fail.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Action:
     is_read_only: bool = True
     aliases: tuple[str, ...] = ()
     keeps_receipts: bool = False
+    encodes_queries: bool = False
 
     def tool(self, prefix: str) -> str:
         """The name of its MCP tool in a deployment."""

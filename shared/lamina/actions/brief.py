@@ -266,4 +266,5 @@ ACTION = Action(
     ),
     takes_prefix=False,
     keeps_receipts=True,
+    encodes_queries=True,
 )

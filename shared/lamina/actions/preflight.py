@@ -141,4 +141,5 @@ ACTION = Action(
     preflight,
     page_answer(PreflightRequest, (_ROLE,), FILTERED_OUT, *grouped_fields("data"), GOVERNANCE_SOURCE),
     cached=cached_by_all,
+    encodes_queries=True,
 )

@@ -66,4 +66,5 @@ ACTION = Action(
     search,
     page_answer(SearchRequest, (SCORE, SNIPPET), FILTERED_OUT, *grouped_fields("data"), MATCH),
     cached=cached_by_all,
+    encodes_queries=True,
 )
