@@ -85,8 +85,9 @@ class Mcp:
         tool = {"name": ACTIONS[action].tool("oddkit_"), "arguments": dict(arguments)}
         frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
         answer = exchange(self.address, deployed, "POST", "/mcp", json.dumps(frame).encode()).envelope
-        envelope = json.loads(answer["result"]["content"][0]["text"])["result"]
-        return Reply(envelope, compact(envelope))
+        result = answer["result"]
+        wrapper = result.get("structuredContent") or json.loads(result["content"][0]["text"])
+        return Reply(wrapper["result"], compact(wrapper["result"]))
 
 
 @dataclass(frozen=True, slots=True)

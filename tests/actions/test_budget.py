@@ -155,10 +155,34 @@ def test_a_document_that_is_too_large_alone_is_told_apart_from_a_page_that_is(de
     assert ask("catalog", disclosure=["blockquote"]).envelope["status"] == "FOUND"
 
 
-def test_get_and_resolve_have_no_ceiling(deploy: Deploy) -> None:
-    ask = direct(deploy({"docs/long.md": "# Long\n\n" + "word and word " * 20_000}))
-    for action in ("get", "resolve"):
-        assert count_tokens(ask(action, uri="docs/long").text) > CEILING
+@pytest.mark.parametrize("action", ["get", "resolve"])
+def test_a_body_past_the_ceiling_comes_in_parts_of_whole_blocks_that_are_the_body(deploy: Deploy, action: str) -> None:
+    blocks = [f"Block {number}.\n" + "word and word\n" * 40 for number in range(600)]
+    body = "# Long\n\n" + "\n".join(blocks)
+    ask = direct(deploy({"docs/long.md": f"---\ntitle: Long\n---\n{body}"}))
+    parts: list[str] = []
+    following: int | None = 1
+    while following is not None:
+        data = ask(action, uri="docs/long", from_line=following).envelope["data"]
+        assert count_tokens(data["body"]) <= CEILING < data["body_tokens"]
+        first, last = data["lines"]
+        assert first == max(following, 4)
+        assert body.split("\n")[first - 4 : last - 3] == data["body"].rstrip("\n").split("\n")
+        parts.append(data["body"])
+        following = data["next_line"]
+    assert len(parts) > 2
+    assert all(part.startswith("Block") for part in parts[1:])
+    assert "".join(parts) == body
+    assert ask(action, uri="docs/long").envelope["data"]["body"] == parts[0]
+
+
+def test_a_line_past_the_ceiling_is_given_whole_unless_the_caller_sets_a_budget(deploy: Deploy) -> None:
+    ask = direct(deploy({"docs/line.md": "word and word " * 20_000 + "\n\nLast.\n"}))
+    data = ask("get", uri="docs/line").envelope["data"]
+    assert (count_tokens(data["body"]) > CEILING, data["lines"], data["next_line"]) == (True, [1, 1], 2)
+    cut = ask("get", uri="docs/line", max_tokens=50).envelope["data"]
+    assert (count_tokens(cut["body"]), cut["next_line"]) == (50, 2)
+    assert cut["omitted_by_budget"] > CEILING
 
 
 @pytest.mark.parametrize("action", MAIN)

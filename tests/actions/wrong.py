@@ -171,7 +171,7 @@ WRONG: dict[str, Wrong] = {
     "bad revision": invalid("catalog", {"revision": "latest"}, "revision", "12 hexadecimal digits"),
     "revision gone": Wrong("catalog", {"revision": "0123456789ab"}, "REVISION_GONE", "Start again without revision"),
     "section not found": Wrong(
-        "get", {"uri": URI, "section": "No such part"}, "SECTION_NOT_FOUND", "Definition of Done"
+        "get", {"uri": URI, "section": "No such part"}, "SECTION_NOT_FOUND", "are in `headings`"
     ),
     "knowledge base not allowed": Wrong(
         "search",

@@ -20,6 +20,7 @@ from lamina.corpus.document import Document
 from lamina.index.arrays import CodedColumn
 from lamina.index.signed import sign, verify
 from lamina.index.snapshot import Density, Snapshot
+from lamina.index.structure import Structure
 from lamina.index.texts import Texts
 from lamina.runtime.catalogue import Pointer, index_name, snapshot_key, write_pointer
 from lamina.runtime.signing import local_key
@@ -91,6 +92,7 @@ def _snapshot(corpus: Enlarged) -> Snapshot:
         tokens=tokens,
         density=Density(4.0, 4.0),
         cards=Texts.pack([json.dumps([None, None, {"title": title}]) for title in titles]),
+        structures=Texts.pack([Structure(1, ()).written()] * count),
         bodies=Texts.pack(bodies),
         postings=corpus.postings,
         rejects=(),

@@ -16,6 +16,7 @@ import pytest
 
 from lamina.actions.parameters import ListRequest
 from lamina.actions.registry import ACTIONS
+from lamina.contract.disclosure import Flag
 from lamina.contract.schema import error_schema, request_schema
 
 GOLDEN = Path(__file__).resolve().parents[1] / "actions" / "golden"
@@ -86,14 +87,14 @@ def test_an_answer_schema_is_valid_and_knows_no_body_where_none_may_be(action: s
     jsonschema.Draft202012Validator.check_schema(schema)
     data = schema["properties"]["data"]
     entry = data.get("items", data)
-    assert ("body" in entry["properties"]) == ACTIONS[action].reads_bodies
+    assert ("body" in entry["properties"]) == (Flag.BODY in ACTIONS[action].request.permitted)
     assert {"categories", "start_here", "baseline", "overlay"}.isdisjoint(schema["properties"])
 
 
 def test_a_page_of_documents_never_holds_a_body() -> None:
     of_pages = {name for name, action in ACTIONS.items() if issubclass(action.request, ListRequest)}
     assert of_pages >= {"search", "catalog", "preflight"}
-    assert {name for name, action in ACTIONS.items() if action.reads_bodies}.isdisjoint(of_pages)
+    assert {name for name, action in ACTIONS.items() if Flag.BODY in action.request.permitted}.isdisjoint(of_pages)
 
 
 def test_the_error_schema_is_valid() -> None:

@@ -90,8 +90,9 @@ def test_the_python_client_calls_every_tool_and_reads_a_document(mode: str, conn
             if status == ERROR:
                 assert result.structured_content is None
             else:
-                assert wrapper == result.structured_content
-                Draft202012Validator(tools[name].output_schema).validate(wrapper)
+                assert result.structured_content is not None
+                assert wrapper["result"].items() <= result.structured_content["result"].items()
+                Draft202012Validator(tools[name].output_schema).validate(result.structured_content)
         page = await client.list_resources()
         assert page.resources and page.next_cursor is None
         assert len((await client.list_resource_templates()).resource_templates) == 1

@@ -30,7 +30,7 @@ LISTED = [tool.listed() for tool in TOOLS.values()]
 RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
 # What function-calling clients accept in a parameter's schema; the rest is refused or silently dropped by some.
-_WORDS = {"type", "description", "default", "enum", "items", "minimum", "maximum", "minItems"}
+_WORDS = {"type", "description", "default", "enum", "items", "minimum", "maximum"}
 _OF_OBJECTS = {"properties", "required", "additionalProperties", "minLength", "maxLength"}
 _TYPES = {"string", "integer", "number", "boolean", "array", "object"}
 
@@ -125,12 +125,19 @@ def test_schemas_are_valid_and_without_references(tool: Frame) -> None:
         assert not any(word in entry for entry in _schemas(schema) for word in ("$ref", "$defs", "anyOf", "oneOf"))
 
 
+def _offered(action: str) -> dict[str, Any]:
+    """The parameters that a tool has to tell: a client's name is told when it connects."""
+    properties = advertised(request_schema(ACTIONS[action].request))["properties"]
+    return {name: entry for name, entry in properties.items() if name != "consumer"}
+
+
 @pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
 def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
     told = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema["properties"]
-    for parameter, entry in advertised(request_schema(ACTIONS[name].request))["properties"].items():
-        for word in ("type", "default", "enum", "items", "minimum", "maximum", "minItems", "minLength"):
-            assert entry.get(word) == told[parameter].get(word), (parameter, word)
+    for parameter, entry in _offered(name).items():
+        for word in ("type", "default", "enum", "items", "minimum", "maximum", "minLength"):
+            expected = None if entry.get(word) is False else entry.get(word)
+            assert expected == told[parameter].get(word), (parameter, word)
     main = ACTIONS[name].request.main
     required = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema.get("required", [])
     assert required == ([] if main is None else [main])
@@ -154,17 +161,17 @@ def test_every_parameter_is_described_in_every_tool_and_no_old_name_is_offered(t
 def test_the_router_declares_every_parameter_that_it_passes_on() -> None:
     declared = TOOLS["oddkit"].input_schema["properties"]
     for action in ACTIONS.values():
-        for name, entry in advertised(request_schema(action.request))["properties"].items() if action.is_tool else ():
+        for name, entry in _offered(action.name).items() if action.is_tool else ():
             told = declared["input" if name == action.request.main else name]
             assert (told["type"], "items" in told) == (entry["type"], "items" in entry)
 
 
-def _typed(schema: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The type of every field, those inside of others too."""
-    for name, field in schema.get("properties", {}).items():
+def _typed(schema: Mapping[str, Any], prefix: str = "", levels: int = 2) -> Iterator[tuple[str, Any]]:
+    """The type of every field of an answer and of the objects in it."""
+    for name, field in schema.get("properties", {}).items() if levels else ():
         yield f"{prefix}{name}", field["type"]
-        yield from _typed(field, f"{prefix}{name}.")
-        yield from _typed(field.get("items", {}), f"{prefix}{name}[].")
+        yield from _typed(field, f"{prefix}{name}.", levels - 1)
+        yield from _typed(field.get("items", {}), f"{prefix}{name}[].", levels - 1)
 
 
 @pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
@@ -179,6 +186,9 @@ def test_all_tools_are_marked_read_only_and_idempotent_but_knowledge() -> None:
     assert TOOLS["knowledge"].listed()["annotations"]["readOnlyHint"] is False
 
 
+# What a model is not told where it is empty or as usual.
+SAYING_NOTHING = ("disclosure_applied", "filters_applied", "filtered_out")
+
 # Every action, found and not, in every odd form that clients send.
 CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search", {"query": "gauge battery"}),
@@ -187,7 +197,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("search", {"query": "zzqqxxyy"}),
     ("search", {"input": "gauge", "limit": "2", "disclosure": '["summary"]'}),
     ("search", {"query": "gauge", "disclosure": "blockquote,metadata", "public": "true"}),
-    ("search", {"query": "gauge", "max_tokens": 300, "include_legacy_envelope": True}),
+    ("search", {"query": "gauge", "max_tokens": 600, "include_legacy_envelope": True}),
     ("search", {"query": "gauge", "disclosure": ["body"]}),
     ("search", {"query": ""}),
     ("search", {"query": "gauge", "nonsense": 1}),
@@ -212,7 +222,7 @@ CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
 
 
 @pytest.mark.parametrize(("action", "arguments"), CALLS, ids=[f"{a} {compact(b)}" for a, b in CALLS])
-def test_a_tool_answers_what_http_answers_byte_for_byte(
+def test_a_tool_answers_what_http_answers_and_a_model_reads_what_says_something(
     action: str, arguments: dict[str, Any], corpus: Corpus, gateway: Address
 ) -> None:
     sent = {name: corpus.overlay if value == "OVERLAY" else value for name, value in arguments.items()}
@@ -223,14 +233,16 @@ def test_a_tool_answers_what_http_answers_byte_for_byte(
         source = over_http.envelope.get("governance_source")
         wrapper = {"action": action, "result": over_http.envelope, "governance_source": source}
         assert content["type"] == "text"
-        assert f'"result":{over_http.text},' in content["text"]
-        assert compact(wrapper) == content["text"]
         is_error = over_http.envelope["status"] == ERROR
         assert result["isError"] is is_error
         if is_error:
+            assert compact(wrapper) == content["text"]
             assert "structuredContent" not in result
         else:
             assert wrapper == result["structuredContent"]
+            read = json.loads(content["text"])["result"]
+            assert read == {name: value for name, value in over_http.envelope.items() if name in read}
+            assert set(over_http.envelope) - set(read) <= {"limit", "offset", *SAYING_NOTHING}
             listed = next(entry for entry in LISTED if entry["name"] == tool)
             Draft202012Validator(listed["outputSchema"]).validate(result["structuredContent"])
 
@@ -246,6 +258,19 @@ def test_a_parameter_that_is_null_is_not_given(tool: Frame, sample: Corpus, gate
     with_nulls = call(gateway, sample.deployed, tool["name"], {**nothing, **given})
     assert with_nulls["isError"] is False, with_nulls["content"]
     assert call(gateway, sample.deployed, tool["name"], given) == with_nulls
+
+
+def test_what_is_empty_or_as_usual_is_left_out_of_the_text(sample: Corpus, gateway: Address) -> None:
+    def read(**arguments: Any) -> set[str]:
+        result = call(gateway, sample.deployed, "oddkit_search", {"query": sample.query, **arguments})
+        return set(json.loads(result["content"][0]["text"])["result"])
+
+    usual = read(include=["journals", "canon", "docs", "essays", "apocrypha"], limit=2)
+    assert usual & {"limit", "offset", "disclosure_applied", "filtered_out"} == set()
+    assert "filters_applied" in usual
+    assert "filters_applied" not in read()
+    assert {"filtered_out", "filtered_out_by"} <= read(include="apocrypha")
+    assert "disclosure_applied" in read(disclosure="summary")
 
 
 def test_a_circular_supersession_is_an_answer_that_fits_its_schema(deploy: Deploy, gateway: Address) -> None:

@@ -14,7 +14,7 @@ from lamina.actions.search import SearchRequest
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import StoreUnavailable
 from lamina.contract.request import Request
-from lamina.runtime.limits import BodyLimit, bodies_of, caller_id
+from lamina.runtime.limits import BodyLimit, caller_id
 
 KEY = b"k" * 32
 NOON = 1_796_040_000.0
@@ -126,7 +126,7 @@ def test_a_function_without_a_counter_counts_nothing() -> None:
     ],
 )
 def test_only_requests_for_a_body_count(request_: Request, bodies: int) -> None:
-    assert bodies_of(request_) == bodies
+    assert request_.bodies == bodies
 
 
 def test_a_caller_by_address_has_another_name_every_day_and_a_key_keeps_its_name() -> None:

@@ -93,8 +93,8 @@ class Action:
 
     @property
     def reads_bodies(self) -> bool:
-        """Whether it discloses bodies, which are counted for each caller."""
-        return Flag.BODY in self.request.permitted
+        """Whether it discloses bodies or passages of them, which are counted for each caller."""
+        return Flag.BODY in self.request.permitted or "passage" in self.request.model_fields
 
     @property
     def function(self) -> str:

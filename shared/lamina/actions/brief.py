@@ -36,7 +36,7 @@ from lamina.receipts.retrieval import LONGEST_NAME, RunIdentity
 RETRIEVER_ID = "lamina-bm25"
 DEFAULT_LIMIT, LARGEST_LIMIT = 5, 25
 
-_NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
+_NAME: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
 _RUN_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": dict.fromkeys(RunIdentity.model_fields, _NAME),
@@ -119,7 +119,7 @@ def brief(request: BriefRequest, context: QueryContext) -> Answer:
         },
         "filters_applied": applied(request, filters),
         "match": found.match,
-        "filtered_out": found.filtered_out,
+        **found.filtered_out(),
     }
     if request.max_chars is not None:
         envelope["omitted_by_budget"] = len(hits) - len(shown)
@@ -247,7 +247,7 @@ ACTION = Action(
             "the filters in force as arrays; with a knowledge base also scope and grouping",
         ),
         MATCH,
-        FILTERED_OUT,
+        *FILTERED_OUT,
         AnswerField(
             "omitted_by_budget",
             COUNT,

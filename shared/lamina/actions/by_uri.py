@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field
+from pydantic import Field, field_validator, model_validator
 
 from lamina.actions.action import Cached, QueryContext
 from lamina.actions.entry import disclosed, entry_fields, floor
 from lamina.actions.legacy import legacy_tokens
-from lamina.contract.coercion import Boolean, Text, TextList
+from lamina.actions.parts import MOST_SECTIONS, PART_FIELDS, Body, about, outline_of, part_of, sections_of
+from lamina.contract.coercion import Boolean, Integer, Names, Text, TextList
 from lamina.contract.disclosure import DOCUMENT_FLAGS, Flag
 from lamina.contract.envelope import FOUND, NOT_FOUND, Answer, CallFacts, Envelope
-from lamina.contract.errors import LaminaError
+from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.filters import FILTERS
-from lamina.contract.ids import slug
 from lamina.contract.request import Request, SearchScope
 from lamina.contract.schema import (
     LEGACY,
@@ -31,7 +31,6 @@ from lamina.contract.schema import (
     opening,
 )
 from lamina.corpus.address import bare, spellings
-from lamina.corpus.document import is_mdx
 from lamina.index.nearest import LONGEST_COMPARED, nearest
 from lamina.index.snapshot import Reject, Snapshot
 from lamina.ranking.rank import rank
@@ -39,7 +38,7 @@ from lamina.ranking.rank import rank
 _SUGGESTIONS = 3
 _MOST_LIKELY = 3
 _MOST_LINKS = 50
-_MOST_TOLD = 200
+_PARTS = ("section", "about", "outline", "from_line")
 _CONTENT_HASH = AnswerField("content_hash", TEXT, "SHA-256 of the raw file")
 _PAGES = list_of(object_of(AnswerField("uri", TEXT), AnswerField("title", TEXT)))
 _COUNT = {"type": "integer"}
@@ -71,10 +70,36 @@ class DocumentRequest(Request):
         description="Tiers to add to uri and title.",
         json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in DOCUMENT_FLAGS]}},
     )
-    section: Text | None = Field(
-        None, description="Narrows body to one section with its subsections: a heading's text or slug."
+    section: Names = Field(
+        default_factory=tuple,
+        description="Only these sections: slugs, headings or a part of one.",
+        json_schema_extra={"maxItems": MOST_SECTIONS},
     )
+    about: Text | None = Field(None, description="Only the sections that answer this question.")
+    outline: Boolean = Field(False, description="The headings instead of the body.")
+    from_line: Annotated[Integer, Field(ge=1)] | None = Field(None, description="Where the body goes on: `next_line`.")
+    max_tokens: Annotated[Integer, Field(ge=1)] | None = Field(None, description="Most tokens of the body.")
     links: Boolean = Field(False, description="Add the documents that it links to, and those that link to it.")
+
+    @property
+    def flags(self) -> tuple[Flag, ...]:
+        """The active flags; an outline stands in for the body."""
+        return tuple(flag for flag in super().flags if not (self.outline and flag == Flag.BODY))
+
+    @field_validator("section")
+    @classmethod
+    def _sections_are_few(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) > MOST_SECTIONS:
+            raise ValueError(f"must hold at most {MOST_SECTIONS} values")
+        return value
+
+    @model_validator(mode="after")
+    def _part_is_one(self) -> Self:
+        """Raises INVALID_PARAMETER where the body is asked for in two ways."""
+        given = [name for name in _PARTS if getattr(self, name)]
+        if len(given) > 1:
+            raise invalid_parameter(given[1], f"{given[0]} and {given[1]} do not go together. Send one of them.")
+        return self
 
     @classmethod
     def unknown(cls, name: str) -> LaminaError:
@@ -93,7 +118,7 @@ def document_answer(
     request: type[DocumentRequest], *fields: AnswerField, statuses: Sequence[str] = (FOUND, NOT_FOUND)
 ) -> Schema:
     """The answer about one document, with the fields that the action adds."""
-    entry = object_of(*entry_fields(request.permitted, _CONTENT_HASH), _LINKS)
+    entry = object_of(*entry_fields(request.permitted, _CONTENT_HASH), *PART_FIELDS, _LINKS)
     return object_of(
         *opening(request.action, *statuses),
         AnswerField("data", nullable(entry)),
@@ -118,16 +143,13 @@ def answered(
 ) -> Answer:
     """FOUND, with the tiers asked for. Raises SECTION_NOT_FOUND."""
     snapshot = context.snapshot
-    body = None
-    if request.section is not None:
-        body = _section(snapshot.body(document), request.section, mdx=is_mdx(snapshot.paths[document]))
+    previewed = [flag for flag in request.flags if flag != Flag.BODY]
     data: dict[str, Any] = {
         **floor(snapshot, document, with_source=request.knowledge_base_url is not None),
         "content_hash": snapshot.content_hash(document),
-        **disclosed(snapshot, document, request.flags),
+        **disclosed(snapshot, document, previewed),
+        **_body(request, Body.of(snapshot, document)),
     }
-    if body is not None and Flag.BODY in request.flags:
-        data["body"] = body
     if request.links:
         data["links"] = _links(snapshot, document)
     envelope: Envelope = {
@@ -144,6 +166,19 @@ def answered(
     whole = legacy_tokens(snapshot, [document]) + int(snapshot.tokens[document, 4])
     facts = CallFacts(tokens_legacy_equivalent=whole, document_uri=data["uri"])
     return Answer(envelope, snapshot.revision, facts)
+
+
+def _body(request: DocumentRequest, text: Body) -> dict[str, Any]:
+    """What of the body was asked for. Raises SECTION_NOT_FOUND, INVALID_PARAMETER."""
+    if request.outline:
+        return outline_of(text, request.max_tokens)
+    if Flag.BODY not in request.flags:
+        return {}
+    if request.section:
+        return sections_of(text, request.section, request.max_tokens)
+    if request.about:
+        return about(text, request.about, request.max_tokens)
+    return part_of(text, request.from_line, request.max_tokens)
 
 
 def absent(
@@ -203,24 +238,3 @@ def _links(snapshot: Snapshot, document: int) -> dict[str, Any]:
         found[name] = [floor(snapshot, number, with_source=False) for number in shown[:_MOST_LINKS]]
         found[f"{name}_total"] = len(shown)
     return found
-
-
-def _section(body: str, wanted: str, *, mdx: bool) -> str:
-    from lamina.corpus.markdown import outline  # the parser takes 40 ms to import, and only sections need it
-    from lamina.corpus.prose import prose
-
-    headings = outline(body, prose(body, mdx=mdx)).headings
-    name, wanted_slug = " ".join(wanted.split()).lstrip("# "), slug(wanted)
-    named = [
-        h for h in headings if h.text.casefold() == name.casefold() or h.slug in (name, name.casefold(), wanted_slug)
-    ]
-    anchored = [h for h in headings if name in h.anchors or wanted_slug in h.anchors]
-    for heading in named or anchored:
-        return body[heading.start : heading.end]
-    known = ", ".join(heading.text for heading in headings[:20]) or "none: the document has no headings"
-    raise LaminaError(
-        "SECTION_NOT_FOUND",
-        f"the document has no section {wanted[:80]!r}. Its headings: {known}.",
-        section=wanted[:200],
-        headings=[heading.text for heading in headings[:_MOST_TOLD]],
-    )

@@ -47,7 +47,7 @@ def floor(snapshot: Snapshot, document: int, *, with_source: bool) -> Entry:
 
 
 def disclosed(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry:
-    """The tiers that the flags buy; one that the document lacks is null."""
+    """The tiers that the flags buy, body aside; one that the document lacks is null."""
     if not flags:
         return {}
     preview = snapshot.preview(document)
@@ -57,9 +57,7 @@ def disclosed(snapshot: Snapshot, document: int, flags: Sequence[Flag]) -> Entry
             tiers["blockquote"] = preview.blockquote
         elif flag == Flag.METADATA:
             tiers["metadata"] = preview.metadata
-        elif flag == Flag.SUMMARY:
+        else:
             span = preview.summary_span
             tiers["summary"] = None if span is None else snapshot.body(document)[slice(*span)]
-        else:
-            tiers["body"] = snapshot.body(document)
     return tiers

@@ -139,6 +139,7 @@ class RankedRequest(ListRequest, GroupedRequest):
     """What every action takes that lists documents by a text."""
 
     prefix: Boolean = Field(False, description="The last word is unfinished.")
+    sizes: Boolean = Field(False, description="Add `body_tokens` to each hit.")
 
 
 def check_kinds(parameter: str, names: tuple[str, ...]) -> None:

@@ -15,7 +15,17 @@ from lamina.actions.entry import Entry
 from lamina.actions.legacy import legacy_tokens, start_here
 from lamina.actions.page import Page, Row, cached_by_all, page_answer
 from lamina.actions.parameters import RankedRequest
-from lamina.actions.ranked import FILTERED_OUT, MOST_TOP, applied, grouped, grouped_fields, ranked_facts
+from lamina.actions.ranked import (
+    BODY_TOKENS,
+    FILTERED_OUT,
+    MOST_TOP,
+    applied,
+    filtered_fields,
+    grouped,
+    grouped_fields,
+    ranked_facts,
+    sizes,
+)
 from lamina.contract.coercion import Text
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.request import Grouping
@@ -92,13 +102,14 @@ def preflight(request: PreflightRequest, context: QueryContext) -> Answer:
         *((number, RELEVANT) for number in ranked.found[places].tolist()),
     ]
     total = len(named) + int(np.count_nonzero(relevant))
-    rows = [Row(number, {"role": role}) for number, role in listed[request.offset : request.offset + request.limit]]
+    rows = [
+        Row(number, {"role": role, **sizes(request, snapshot, number)})
+        for number, role in listed[request.offset : request.offset + request.limit]
+    ]
 
     def native(shown: Sequence[Row], entries: list[Entry]) -> Envelope:
-        fields: Envelope = {
-            "filtered_out": int(np.count_nonzero(other & ~passes)),
-            "governance_source": str(lowest(tiers)),
-        }
+        removed = filtered_fields(snapshot, ranked, filters, relevant, other & ~passes)
+        fields: Envelope = {**removed, "governance_source": str(lowest(tiers))}
         return fields | grouped(request.grouping, snapshot, [row.document for row in shown])
 
     def legacy(entries: list[Entry]) -> Envelope:
@@ -139,7 +150,7 @@ ACTION = Action(
     "What to read before a task: its definition of done, the constraints on it, and the documents about it.",
     PreflightRequest,
     preflight,
-    page_answer(PreflightRequest, (_ROLE,), FILTERED_OUT, *grouped_fields("data"), GOVERNANCE_SOURCE),
+    page_answer(PreflightRequest, (_ROLE, BODY_TOKENS), *FILTERED_OUT, *grouped_fields("data"), GOVERNANCE_SOURCE),
     cached=cached_by_all,
     encodes_queries=True,
 )

@@ -10,18 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.actions.action import QueryContext
-from lamina.actions.parameters import GroupedRequest
+from lamina.actions.entry import floor
+from lamina.actions.parameters import GroupedRequest, RankedRequest
 from lamina.contract.envelope import CallFacts, Envelope
 from lamina.contract.filters import Filters
 from lamina.contract.request import Grouping
-from lamina.contract.schema import COUNT, TEXTS, AnswerField, Schema, object_of
-from lamina.index.snapshot import Origin, Snapshot
+from lamina.contract.schema import COUNT, TEXT, TEXTS, AnswerField, Schema, nullable, object_of
+from lamina.index.snapshot import BODY_COLUMN, Origin, Snapshot
 from lamina.ranking.highlight import LONGEST_SNIPPET, snippet
 from lamina.ranking.match import Signal
 from lamina.ranking.meaning import MeaningState
 from lamina.ranking.order import standing_first
 from lamina.ranking.rank import Ranked, rank
-from lamina.ranking.scope import Scope, check_values, passing
+from lamina.ranking.scope import Scope, check_values, left_out_by, passing
 
 # Characters of a word that are told back; a word may be as long as the query.
 _LONGEST_TOLD = 64
@@ -68,9 +69,30 @@ SCORE = AnswerField("score", {"type": "number"}, "score by words and, as far as 
 SNIPPET = AnswerField(
     "snippet",
     {"type": "string", "maxLength": LONGEST_SNIPPET},
-    f"why it matched: plain text, at most {LONGEST_SNIPPET} characters",
+    f"why it matched: plain text, at most {LONGEST_SNIPPET} characters; not with `snippet` false",
+    always=False,
 )
-FILTERED_OUT = AnswerField("filtered_out", COUNT, "matches that the filters removed")
+BODY_TOKENS = AnswerField("body_tokens", COUNT, "with `sizes`: cl100k_base tokens of its body", always=False)
+SECTION = AnswerField(
+    "section",
+    nullable(TEXT),
+    "the section that matched, as get takes it; null where that is before the first heading or outside the body",
+)
+FILTERED_OUT = (
+    AnswerField("filtered_out", COUNT, "matches that the filters removed"),
+    AnswerField(
+        "filtered_out_by",
+        {"type": "object", "additionalProperties": COUNT},
+        "how many of them each kind that is not included, or each filter, removed",
+        always=False,
+    ),
+    AnswerField(
+        "best_filtered",
+        object_of(AnswerField("uri", TEXT), AnswerField("title", TEXT)),
+        "the best of them, where it scores above all that passed",
+        always=False,
+    ),
+)
 
 
 def grouped_fields(listed: str) -> tuple[AnswerField, AnswerField]:
@@ -90,11 +112,15 @@ def grouped_fields(listed: str) -> tuple[AnswerField, AnswerField]:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A document that matched: its number, its score (six decimals), and the passage that shows why."""
+    """A document that matched: its number, its score (six decimals), and the passage that shows why.
+
+    `position` is where in the body that passage stands, None where the body shows nothing.
+    """
 
     document: int
     score: float
     snippet: str
+    position: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +133,7 @@ class Matches:
     snapshot: Snapshot
     scope: Scope
     ranked: Ranked
+    filters: Filters
     kept: NDArray[np.bool_]
     first: NDArray[np.bool_] | None
     match: Envelope
@@ -114,22 +141,21 @@ class Matches:
     def __len__(self) -> int:
         return int(np.count_nonzero(self.kept))
 
-    @property
-    def filtered_out(self) -> int:
-        """How many matches the filters removed."""
-        return len(self.kept) - len(self)
+    def filtered_out(self) -> Envelope:
+        """What the filters removed: see `filtered_fields`."""
+        return filtered_fields(self.snapshot, self.ranked, self.filters, self.kept, ~self.kept)
 
     def hits(self, limit: int, offset: int = 0) -> list[Hit]:
         """At most `limit` hits from the offset on."""
         places = self.ranked.best(offset + limit, self.kept, self.first)[offset:]
         documents, scores = self.ranked.found[places].tolist(), self.ranked.scores[places].tolist()
-        return [Hit(number, score, self._snippet(number)) for number, score in zip(documents, scores, strict=True)]
+        return [self._hit(number, score) for number, score in zip(documents, scores, strict=True)]
 
-    def _snippet(self, document: int) -> str:
-        """Why it matched; the title stands beside it already."""
+    def _hit(self, document: int, score: float) -> Hit:
+        """A document with why it matched; the title stands beside it already."""
         snapshot, terms = self.snapshot, self.ranked.highlight_terms
         found = snippet(snapshot.body(document), terms, aside=lambda: snapshot.frontmatter(document))
-        return found.removeprefix(f"{snapshot.titles[document]} — ")
+        return Hit(document, score, found.text.removeprefix(f"{snapshot.titles[document]} — "), found.position)
 
     def facts(self, legacy: int) -> CallFacts:
         """What the telemetry record holds of them; `legacy` as in `CallFacts`."""
@@ -170,7 +196,29 @@ def ranked_documents(
         )
         match["overlay_signal"] = by_overlay.match.signal
     first = standing_first(request.grouping, ranked, scope.overlay, kept)
-    return Matches(snapshot, scope, ranked, kept, first, match)
+    return Matches(snapshot, scope, ranked, filters, kept, first, match)
+
+
+def filtered_fields(
+    snapshot: Snapshot, ranked: Ranked, filters: Filters, kept: NDArray[np.bool_], removed: NDArray[np.bool_]
+) -> Envelope:
+    """How many matches were removed, by what, and the best of them where it scores above all that are kept.
+
+    Both masks have an entry a place in `ranked.found`.
+    """
+    told: Envelope = {"filtered_out": int(np.count_nonzero(removed))}
+    if not told["filtered_out"]:
+        return told
+    told["filtered_out_by"] = left_out_by(filters, snapshot, ranked.found[removed])
+    [best] = ranked.best(1, removed)
+    if ranked.steps[best] > ranked.steps[kept].max(initial=0):
+        told["best_filtered"] = floor(snapshot, int(ranked.found[best]), with_source=False)
+    return told
+
+
+def sizes(request: RankedRequest, snapshot: Snapshot, document: int) -> dict[str, int]:
+    """`body_tokens` of a hit where they were asked for."""
+    return {"body_tokens": int(snapshot.tokens[document, BODY_COLUMN])} if request.sizes else {}
 
 
 def applied(request: GroupedRequest, filters: Filters) -> dict[str, Any]:

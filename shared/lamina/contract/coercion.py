@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator
@@ -88,6 +89,20 @@ def _string_list(value: Any) -> Any:
     return tuple(encodable(str(item)) for item in _list(value))
 
 
+def _names(value: Any) -> Any:
+    """Texts with any signs in them, commas too: one, a list, or the JSON text of a list."""
+    if isinstance(value, str) and value.lstrip().startswith("["):
+        try:
+            read = json.loads(value)
+        except (ValueError, RecursionError):
+            read = None
+        # A heading may begin with a bracket.
+        if isinstance(read, list) and all(isinstance(item, str) for item in read):
+            value = read
+    items = value if isinstance(value, list | tuple) else [value]
+    return tuple(dict.fromkeys(text for text in map(_text, items) if text.strip()))
+
+
 def _integer_list(value: Any) -> Any:
     return tuple(_integer(item) for item in _list(value))
 
@@ -97,8 +112,14 @@ def encodable(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
+def takes_names(metadata: Sequence[Any]) -> bool:
+    """Whether a field, by its metadata, is of names, whose commas are their own."""
+    return any(isinstance(entry, BeforeValidator) and entry.func is _names for entry in metadata)
+
+
 Integer = Annotated[int, BeforeValidator(_integer)]
 Boolean = Annotated[bool, BeforeValidator(_boolean)]
 Text = Annotated[str, BeforeValidator(_text)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_names)]
 TextList = Annotated[tuple[str, ...], BeforeValidator(_string_list)]
 IntegerList = Annotated[tuple[int, ...], BeforeValidator(_integer_list)]

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from lamina.contract.coercion import Boolean, Text, encodable, only
 from lamina.contract.disclosure import Flag, checked_flags, ordered
 from lamina.contract.errors import LaminaError, invalid_parameter
-from lamina.contract.filters import STRUCTURAL_FILTERS, UNSUPPORTED_FILTERS
+from lamina.contract.filters import STRUCTURAL_FILTERS, UNSUPPORTED_FILTERS, Filters
 from lamina.contract.ids import Revision
 
 MAX_BODY_BYTES = 256 * 1024
@@ -105,6 +105,15 @@ class Request(BaseModel):
     def grouping(self) -> Grouping | None:
         """The order of overlay against baseline, where the action ranks."""
         return None
+
+    def filters(self) -> Filters | None:
+        """The filters as the ranking reads them, where the action takes any."""
+        return None
+
+    @property
+    def bodies(self) -> int:
+        """How many bodies, or passages of bodies, it asks for, which are counted for each caller."""
+        return int(Flag.BODY in self.flags)
 
     @property
     def wants_receipt(self) -> bool:

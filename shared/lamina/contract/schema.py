@@ -15,7 +15,6 @@ TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 
-_OUTLINE = ("type",)
 _BOUNDS = {"ge": "minimum", "le": "maximum"}
 
 
@@ -90,13 +89,16 @@ def advertised(schema: Schema) -> Schema:
     return {**schema, "properties": offered}
 
 
-def outlined(schema: Schema) -> Schema:
-    """The types of all fields of an answer, without what they mean: a client makes its types of it, and pays for it."""
-    told = {word: schema[word] for word in _OUTLINE if word in schema}
-    if "properties" in schema:
-        told["properties"] = {name: outlined(field) for name, field in schema["properties"].items()}
+def outlined(schema: Schema, levels: int = 2) -> Schema:
+    """The types of an answer's fields without what they mean: clients make types of it, and pay for it.
+
+    Objects so many levels deep are told by their fields, those below as objects.
+    """
+    told: Schema = {"type": schema["type"]}
+    if "properties" in schema and levels:
+        told["properties"] = {name: outlined(field, levels - 1) for name, field in schema["properties"].items()}
     if "items" in schema:
-        told["items"] = outlined(schema["items"])
+        told["items"] = outlined(schema["items"], levels)
     return told
 
 

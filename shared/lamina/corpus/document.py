@@ -36,9 +36,9 @@ class TierTokens:
 class Document:
     """A parsed file. `uri` and `kind` are not here: they depend on the knowledge base around it.
 
-    `content_hash` is the SHA-256 of the raw file. `summary_span` cuts the summary from the body. `tags` are those
-    of the frontmatter, `hashtags` those of the body. `language` is two letters. `date` is in ISO 8601. `names` are
-    further addresses.
+    `content_hash` is the SHA-256 of the raw file. `summary_span` cuts the summary from the body, whose first line has
+    the number `first_line` in the file. `tags` are those of the frontmatter, `hashtags` those of the body. `language`
+    is two letters. `date` is in ISO 8601. `names` are further addresses.
     """
 
     path: str
@@ -47,6 +47,7 @@ class Document:
     blockquote: str | None
     summary_span: tuple[int, int] | None
     body: str
+    first_line: int
     metadata: dict[str, Any] | None
     headings: tuple[Heading, ...]
     tokens: TierTokens

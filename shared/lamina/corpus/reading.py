@@ -57,6 +57,7 @@ def read(path: str, content: bytes) -> tuple[Document, str]:
         blockquote=blockquote,
         summary_span=shape.summary,
         body=parts.body,
+        first_line=parts.first_line,
         metadata=metadata,
         headings=shape.headings,
         tokens=TierTokens(*tiers),

@@ -27,6 +27,7 @@ from lamina.index.parsed import ANALYSIS, ParseCache, Parsed
 from lamina.index.placing import Placed, is_left_out, placed
 from lamina.index.postings import Postings, document_terms
 from lamina.index.snapshot import ORIGINS, Density, Origin, Problem, Reject, Snapshot
+from lamina.index.structure import Structure
 from lamina.index.texts import Texts
 
 Progress = Callable[[int, int], None]
@@ -202,6 +203,7 @@ def _assemble(
             _mean_bytes([document.body for document in documents], sum(document.tokens.body for document in documents)),
         ),
         cards=Texts.pack([_card(document) for document in documents]),
+        structures=Texts.pack([Structure.of(document).written() for document in documents]),
         bodies=Texts.pack([document.body for document in documents]),
         postings=Postings.build(
             [each.placed.parsed.terms for each in numbered], [document.language for document in documents]

@@ -16,7 +16,7 @@ from lamina.index.postings import TermCounts
 from lamina.index.terms import ANALYSIS_VERSION
 
 # Changes whenever parsing or analysis would give another result for the same bytes.
-PARSER_VERSION = "4"
+PARSER_VERSION = "5"
 ANALYSIS = f"{PARSER_VERSION}/{ANALYSIS_VERSION}"
 
 

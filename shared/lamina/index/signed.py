@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, NoReturn
 
 # A change of what a snapshot holds makes a new number, and with it a new place in the store.
-FORMAT = 5
+FORMAT = 6
 
 _MAGIC = b"LAMINA\x00\x01"
 _SIGNATURE_BYTES = 32

@@ -20,6 +20,7 @@ from lamina.index.arrays import CodedColumn, from_plain, to_plain
 from lamina.index.fields import APART, frontmatter_lines
 from lamina.index.postings import Postings
 from lamina.index.signed import SnapshotRefused
+from lamina.index.structure import Structure
 from lamina.index.texts import Texts
 
 
@@ -106,6 +107,7 @@ class Snapshot:
     tokens: NDArray[np.int32]
     density: Density
     cards: Texts
+    structures: Texts
     bodies: Texts
     postings: Postings
     rejects: tuple[Reject, ...]
@@ -123,6 +125,10 @@ class Snapshot:
         """Blockquote, summary span and metadata of a document."""
         blockquote, span, metadata = json.loads(self.cards[document])
         return Preview(blockquote, None if span is None else (span[0], span[1]), metadata)
+
+    def structure(self, document: int) -> Structure:
+        """The sections of a document's body, and where in its file they stand."""
+        return Structure.read(self.structures[document])
 
     def body(self, document: int) -> str:
         """The whole body, unchanged."""
@@ -191,6 +197,7 @@ class Snapshot:
             "tokens": to_plain(self.tokens),
             "density": (self.density.floor, self.density.body),
             "cards": (self.cards.dictionary, self.cards.packed),
+            "structures": (self.structures.dictionary, self.structures.packed),
             "bodies": (self.bodies.dictionary, self.bodies.packed),
             "postings": self.postings.to_data(),
             "rejects": tuple((str(r.origin), r.path, r.reason, str(r.topic)) for r in self.rejects),
@@ -227,6 +234,7 @@ class Snapshot:
             tokens=from_plain(data["tokens"]),
             density=Density(*map(float, data["density"])),
             cards=Texts(*data["cards"]),
+            structures=Texts(*data["structures"]),
             bodies=Texts(*data["bodies"]),
             postings=Postings.from_data(data["postings"]),
             rejects=tuple(Reject(Origin(o), path, reason, Topic(topic)) for o, path, reason, topic in data["rejects"]),
@@ -250,7 +258,8 @@ class Snapshot:
         ):
             raise ValueError("a column's codes do not fit its documents and values")
         lists: list[tuple[list[Any], type]] = [(column, str) for column in (self.uris, self.paths, self.titles)]
-        lists += [(column, bytes) for column in (self.hashes, self.cards.packed, self.bodies.packed)]
+        texts = (self.cards.packed, self.structures.packed, self.bodies.packed)
+        lists += [(column, bytes) for column in (self.hashes, *texts)]
         if any(len(column) != count or not set(map(type, column)) <= {kind} for column, kind in lists):
             raise ValueError("a list does not hold a value for each document")
         if (len(self.dates), self.postings.count, self.tokens.shape) != (count, count, (count, TIERS)):
@@ -258,5 +267,7 @@ class Snapshot:
 
 
 TIERS = 5
+BODY_COLUMN = 4
+"""The column of `tokens` that is of the body."""
 _PLAIN = ("uris", "paths", "titles", "hashes", "dates")
 _CODED = ("origin", "kind", "audience", "exposure", "tier", "public", "start_here", "language", "tags", "invalidated")

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from lamina.actions.action import Action
 from lamina.actions.registry import ACTIONS
+from lamina.contract.coercion import takes_names
 from lamina.contract.envelope import ERROR, Envelope
 from lamina.contract.schema import Schema, request_schema
 from lamina.local.deployment import add_data_option, existing
@@ -69,7 +70,7 @@ def _option_help(schema: Schema) -> str:
 def _ask(arguments: argparse.Namespace) -> int:
     action: Action = arguments.action
     given = {name: getattr(arguments, name, None) for name in action.request.model_fields}
-    sent = {name: _joined(value) for name, value in given.items() if value is not None}
+    sent = {name: _sent(action, name, value) for name, value in given.items() if value is not None}
     runtime = compose(Settings.of(existing(arguments.data).environment()))
     reply = dispatch(action, lambda: sent, Caller(user_agent="lamina-cli", has_key=True), runtime)
     if arguments.format == "text" or (arguments.format is None and sys.stdout.isatty()):
@@ -79,6 +80,11 @@ def _ask(arguments: argparse.Namespace) -> int:
     if reply.envelope.get("error_code") == "STORE_UNAVAILABLE":
         print(f"lamina: to see what is wrong, run: lamina doctor --data {arguments.data}", file=sys.stderr)
     return 1 if reply.envelope["status"] == ERROR else 0
+
+
+def _sent(action: Action, name: str, value: Any) -> Any:
+    """A list with commas; names, which may hold commas themselves, as they were given."""
+    return value if takes_names(action.request.model_fields[name].metadata) else _joined(value)
 
 
 def _joined(value: Any) -> Any:

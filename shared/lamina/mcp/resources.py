@@ -72,7 +72,14 @@ def read_resource(params: Mapping[str, Any], visit: Visit) -> Result:
     if envelope["status"] != FOUND:
         code = INVALID_PARAMS if visit.modern else RESOURCE_NOT_FOUND
         raise ProtocolError(code, "Resource not found", {"uri": uri, "did_you_mean": envelope.get("did_you_mean", [])})
-    contents = {"uri": uri, "mimeType": MARKDOWN, "text": envelope["data"]["body"]}
+    parts = [envelope["data"]["body"]]
+    # What get gives in parts a resource gives whole; each part counts as a body.
+    while (following := envelope["data"].get("next_line")) is not None:
+        envelope = _dispatched(get.ACTION, {"uri": envelope["data"]["uri"], "from_line": following}, visit).envelope
+        if envelope["status"] != FOUND:
+            raise _failed(envelope)
+        parts.append(envelope["data"]["body"])
+    contents = {"uri": uri, "mimeType": MARKDOWN, "text": "".join(parts)}
     # Kept by nobody, as a body over HTTP: each reading counts against the limit.
     return Result({"contents": [contents]}, 0, public=False)
 

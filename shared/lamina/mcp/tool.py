@@ -48,13 +48,23 @@ class Tool:
 
 
 def wrapped(action: str | None, result: Fields, text: str, retry_after: int | None = None) -> Told:
-    """The wrapper around an envelope; in the text the envelope is, byte for byte, what HTTP answers."""
+    """The wrapper around an envelope, as a value and, with the JSON text that stands for the envelope, as text."""
     source = result.get("governance_source")
     written = f'{{"action":{json.dumps(action)},"result":{text},"governance_source":{json.dumps(source)}}}'
     if result.get("status") == ERROR:
         return Told(written, None, is_error=True, retry_after=retry_after)
     structured = {"action": action, "result": result, "governance_source": source}
     return Told(written, structured, is_error=result.get("ok") is False, retry_after=retry_after)
+
+
+def lean(envelope: Fields, usual_filters: Any) -> Fields:
+    """The envelope without what tells a model nothing: the page that it asked for, and what is empty or as usual."""
+    says_nothing: Fields = {"disclosure_applied": [], "filters_applied": usual_filters, "filtered_out": 0}
+    return {
+        name: value
+        for name, value in envelope.items()
+        if name not in ("limit", "offset") and (name not in says_nothing or value != says_nothing[name])
+    }
 
 
 def wrapper_schema(result: Schema) -> Schema:
@@ -66,5 +76,5 @@ def wrapper_schema(result: Schema) -> Schema:
             "result": result,
             "governance_source": {"type": ["string", "null"]},
         },
-        "required": ["action", "result", "governance_source"],
+        "required": ["action", "result"],
     }

@@ -14,12 +14,17 @@ from lamina.contract.request import Request
 from lamina.contract.schema import Schema, advertised, outlined, request_schema
 from lamina.mcp.frames import INVALID_PARAMS, Fields, ProtocolError, Result, Visit, text_of
 from lamina.mcp.knowledge import has_workspace, knowledge
-from lamina.mcp.tool import Arguments, Told, Tool, wrapped, wrapper_schema
+from lamina.mcp.tool import Arguments, Told, Tool, lean, wrapped, wrapper_schema
 from lamina.runtime.dispatch import dispatch
 from lamina.runtime.settings import Settings
 
 LIST_TTL_MS = 300_000
 DEFAULT_ROUTER = "oddkit"
+# A client names itself when it connects, or in the address.
+_TOLD_ELSEWHERE = ("consumer",)
+# Words of JSON Schema that some clients refuse.
+_REFUSED = ("minItems", "maxItems")
+_LISTS = ["search", "catalog", "preflight"]
 _RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
 
@@ -98,7 +103,14 @@ def _of_action(action: Action, prefix: str) -> Tool:
 
 def _offered(action: Action) -> Schema:
     """What the tool of an action says that it takes."""
-    return advertised(request_schema(action.request))
+    schema = advertised(request_schema(action.request))
+    # That a flag is off unless it is sent goes without saying.
+    offered = {
+        name: {word: value for word, value in entry.items() if word not in _REFUSED and value is not False}
+        for name, entry in schema["properties"].items()
+        if name not in _TOLD_ELSEWHERE
+    }
+    return {**schema, "properties": offered}
 
 
 def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
@@ -120,7 +132,7 @@ def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
         }
         return _told(action, lambda: completed(rest, visit), visit)
 
-    purpose = "Any of the actions by its name, for clients that know one tool. The tool of each action tells more."
+    purpose = "Any action by its name, for clients that know one tool. Lists are search, catalog, preflight."
     return Tool(name, purpose, _routed(actions), wrapper_schema({"type": "object"}), call)
 
 
@@ -135,10 +147,7 @@ def _routed(actions: Mapping[str, Action]) -> Schema:
                 types[parameter] = {word: entry[word] for word in ("type", "items") if word in entry}
                 if "items" in entry:
                     types[parameter]["items"] = {"type": entry["items"]["type"]}
-    passed = {
-        name: {**types[name], "description": "All." if len(takers) == len(actions) else f"Of {', '.join(takers)}."}
-        for name, takers in of.items()
-    }
+    passed = {name: {**types[name], "description": _told_takers(takers, len(actions))} for name, takers in of.items()}
     return {
         "type": "object",
         "properties": {
@@ -151,9 +160,25 @@ def _routed(actions: Mapping[str, Action]) -> Schema:
     }
 
 
+def _told_takers(takers: list[str], actions: int) -> str:
+    """The actions that take a parameter, in few words."""
+    if len(takers) == actions:
+        return "all"
+    lists = [name for name in takers if name in _LISTS] == _LISTS
+    return ", ".join(["lists"] * lists + [name for name in takers if not (lists and name in _LISTS)])
+
+
 def _told(action: Action, arguments: Callable[[], Arguments], visit: Visit) -> Told:
     reply = dispatch(action, arguments, visit.caller, visit.runtime, bytes_in=visit.bytes_in)
-    return wrapped(action.name, reply.envelope, reply.text, reply.retry_after)
+    text = compact(lean(reply.envelope, _usual_filters(action.request)))
+    return wrapped(action.name, reply.envelope, text, reply.retry_after)
+
+
+@cache
+def _usual_filters(request: type[Request]) -> Any:
+    """`filters_applied` of a call that sets no filter; None where an action has none."""
+    filters = request.of({} if request.main is None else {request.main: "x"}).filters()
+    return None if filters is None else filters.echo()
 
 
 def _refused(unrouted: Action, names: Sequence[str], asked: Any, visit: Visit) -> Told:

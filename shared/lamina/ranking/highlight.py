@@ -44,6 +44,13 @@ class Sought(NamedTuple):
     weight: float
 
 
+class Snippet(NamedTuple):
+    """What is shown of a body, and where in it that was seen; `position` is None where nothing was."""
+
+    text: str
+    position: int | None
+
+
 class Passage(NamedTuple):
     """Where a passage begins, what all that is seen in it weighs, and what is seen nowhere in the text.
 
@@ -85,20 +92,20 @@ def _shared(name: str, stem: str) -> str:
 
 def snippet(
     body: str, terms: HighlightTerms, limit: int = LONGEST_SNIPPET, aside: Callable[[], str] = lambda: ""
-) -> str:
+) -> Snippet:
     """The best-matching passage, at most `limit` characters, cut at word boundaries, without Markdown marks.
 
     `terms` come with the ranking (`Ranked.highlight_terms`). Where none stands in the body, a passage of what `aside`
     gives is shown, and where none stands there, how the body begins.
     """
-    position = _sighted(body, terms, limit)
+    position = in_body = _sighted(body, terms, limit)
     if position is None and terms:
         other = aside()
         position = _sighted(other, terms, limit)
         body = body if position is None else other
     start = 0 if position is None else _passage_start(body, position)
     # Marks fall away in cleaning, hence more is cut out than is shown.
-    return _cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —")
+    return Snippet(_cut(plain(body[start : start + 2 * limit]), limit).removesuffix(" —"), in_body)
 
 
 def _sighted(text: str, terms: HighlightTerms, limit: int) -> int | None:

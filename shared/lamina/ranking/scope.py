@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lamina.contract.errors import LaminaError
-from lamina.contract.filters import AUDIENCES, EXPOSURES, TIERS, Filters
+from lamina.contract.filters import AUDIENCES, EXPOSURES, TIERS, Filters, Kind
 from lamina.contract.ids import folded_tag
 from lamina.contract.request import SearchScope
 from lamina.corpus.languages import LANGUAGES
@@ -135,6 +136,26 @@ def passing(filters: Filters, snapshot: Snapshot) -> NDArray[np.bool_]:
     if filters.path_prefix:
         mask &= np.fromiter((path.startswith(filters.path_prefix) for path in snapshot.paths), np.bool_, len(snapshot))
     return mask
+
+
+def left_out_by(filters: Filters, snapshot: Snapshot, documents: NDArray[np.int32]) -> dict[str, int]:
+    """How many of the documents each filter leaves out: a kind that is not allowed by its name, else the filter's.
+
+    Each document is counted once, under the first that leaves it out.
+    """
+    allowed = snapshot.kind.where(filters.kinds.__contains__)[documents]
+    of_kind = np.bincount(snapshot.kind.codes[documents[~allowed]], minlength=len(snapshot.kind.values))
+    counts = Counter({str(snapshot.kind.values[code]): int(of_kind[code]) for code in np.flatnonzero(of_kind)})
+    rest = documents[allowed]
+    every = Filters(include=tuple(Kind))
+    for axis in fields(filters):
+        if axis.name in ("include", "exclude") or getattr(filters, axis.name) == getattr(every, axis.name):
+            continue
+        passed = passing(replace(every, **{axis.name: getattr(filters, axis.name)}), snapshot)[rest]
+        if not passed.all():
+            counts[axis.name] = int(np.count_nonzero(~passed))
+        rest = rest[passed]
+    return dict(counts.most_common())
 
 
 def _carrying(wanted: Sequence[str]) -> Callable[[Sequence[str]], bool]:

@@ -20,7 +20,6 @@ from lamina.contract.envelope import (
 from lamina.contract.errors import LaminaError
 from lamina.contract.ids import Revision
 from lamina.runtime.catalogue import index_name
-from lamina.runtime.limits import bodies_of
 from lamina.runtime.recorder import CallDetails, Caller, Exchange, Outcome, record_call
 from lamina.runtime.wiring import Runtime
 
@@ -92,7 +91,7 @@ def _answer(action: Action, caller: Caller, runtime: Runtime, details: CallDetai
             "a receipt is kept for good, so minting one needs a key: send it in x-api-key, or ask without receipt.",
             parameter="receipt",
         )
-    runtime.body_limit.spend(caller.caller_id, bodies_of(request))
+    runtime.body_limit.spend(caller.caller_id, request.bodies)
     knowledge_base = None if details.knowledge_base is None else details.knowledge_base.name
     name = index_name(knowledge_base)
     pinned = None if request.revision is None else Revision.parse(request.revision)

@@ -30,8 +30,7 @@ _LOCAL_OWNER, _DIRECT_OWNER = "local", "direct"
 _DESCRIBE: Mapping[str, Any] = {"schema": REQUEST_SCHEMA, "operation": {"op": "describe"}}
 
 TOOL_PURPOSE = (
-    "Cite a knowledge workspace by exact bytes, and propose notes that a person accepts. "
-    "Operations: describe, query, propose, review. Start with describe, which needs no scope or budget."
+    "Cite a knowledge workspace by exact bytes, and propose notes that a person accepts. Start with describe."
 )
 TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -12,10 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from lamina.contract.disclosure import Flag
 from lamina.contract.errors import LaminaError
 from lamina.contract.ports import RateCounter, StoreUnavailable
-from lamina.contract.request import Request
 
 logger = logging.getLogger(__name__)
 
@@ -65,11 +63,6 @@ class BodyLimit:
             retry_after_seconds=wait,
             limit_per_minute=self.per_minute,
         )
-
-
-def bodies_of(request: Request) -> int:
-    """How many bodies a request asks for."""
-    return int(Flag.BODY in request.flags)
 
 
 def caller_id(signing_key: bytes, api_key: str | None, address: str, now: float) -> str:
