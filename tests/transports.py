@@ -82,7 +82,9 @@ class Mcp:
     def call(self, deployed: Deployed, action: str, arguments: Mapping[str, Any]) -> Reply:
         if not ACTIONS[action].is_tool:
             raise Unsendable(f"{action} is no tool")
-        tool = {"name": ACTIONS[action].tool("oddkit_"), "arguments": dict(arguments)}
+        # A brief is all of it over the other transports.
+        whole = {"detail": "full"} if action == "brief" else {}
+        tool = {"name": ACTIONS[action].tool("oddkit_"), "arguments": {**whole, **arguments}}
         frame = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": tool}
         answer = exchange(self.address, deployed, "POST", "/mcp", json.dumps(frame).encode()).envelope
         result = answer["result"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.conftest import Corpus
+from tests.corpora import Deployed
 from tests.mcp.post import request, stateless
 
 from lamina.contract.request import MAX_BODY_BYTES
+from lamina.local.readiness import Readiness
 from lamina.local.stdio import Session, lines
 
 PING = request("ping")
@@ -51,6 +54,45 @@ def test_a_knowledge_base_of_the_process_stands_for_one_that_a_call_leaves_out(s
     without = _session(sample).reply(frame)
     assert "overlay_signal" in json.dumps(with_it)
     assert "overlay_signal" not in json.dumps(without)
+
+
+def test_the_handshake_and_the_tools_are_answered_while_the_index_is_built(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("# A\n\nThe whistle is blue.\n")
+    deployed = Deployed(tmp_path / "data", tmp_path / "docs")
+    deployed.data.mkdir()
+    readiness = Readiness()
+    notices: list[dict[str, Any]] = []
+    session = Session(deployed.runtime(), readiness=readiness, notify=notices.append)
+
+    def send(method: str, **params: Any) -> dict[str, Any]:
+        reply = session.reply(json.dumps(request(method, **params)).encode())
+        assert isinstance(reply, dict)
+        return dict(reply["result"])
+
+    asked: dict[str, Any] = {"name": "oddkit_search", "arguments": {"query": "whistle"}}
+    assert send("initialize", protocolVersion="2025-06-18")["serverInfo"]
+    assert send("tools/list")["tools"]
+    readiness.built()
+    assert "INDEX_NOT_READY" in json.dumps(send("tools/call", **asked))
+
+    session.readiness = readiness = Readiness()
+    readiness.reporter("baseline")(1, 2)
+
+    def build(frame: dict[str, Any]) -> None:
+        notices.append(frame)
+        deployed.index()
+        readiness.built()
+
+    session.notify = build
+    assert "blue" in json.dumps(send("tools/call", **asked, _meta={"progressToken": "t"}))
+    assert notices == [
+        {
+            "jsonrpc": "2.0",
+            "method": "notifications/progress",
+            "params": {"progressToken": "t", "progress": 1, "message": "indexing", "total": 2},
+        }
+    ]
 
 
 def test_lines_are_split_at_their_ends_and_cut_where_they_are_too_long() -> None:

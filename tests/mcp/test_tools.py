@@ -134,8 +134,12 @@ def _offered(action: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", [name for name, action in ACTIONS.items() if action.is_tool])
 def test_a_tool_carries_every_parameter_default_and_value_of_its_action(name: str) -> None:
     told = TOOLS[ACTIONS[name].tool("oddkit_")].input_schema["properties"]
+    of_the_tool = ACTIONS[name].tool_defaults
+    assert of_the_tool == {parameter: told[parameter]["default"] for parameter in of_the_tool}
     for parameter, entry in _offered(name).items():
-        for word in ("type", "default", "enum", "items", "minimum", "maximum", "minLength"):
+        for word in ("type", "default", "enum", "items", "maximum", "minLength"):
+            if word == "default" and parameter in of_the_tool:
+                continue
             expected = None if entry.get(word) is False else entry.get(word)
             assert expected == told[parameter].get(word), (parameter, word)
     main = ACTIONS[name].request.main
@@ -227,6 +231,8 @@ def test_a_tool_answers_what_http_answers_and_a_model_reads_what_says_something(
 ) -> None:
     sent = {name: corpus.overlay if value == "OVERLAY" else value for name, value in arguments.items()}
     over_http = exchange(gateway, corpus.deployed, "POST", f"/v1/{action}", json.dumps(sent).encode())
+    if action == "brief":
+        sent["detail"] = "full"
     for tool, given in ((ACTIONS[action].tool("oddkit_"), sent), ("oddkit", {"action": action, **sent})):
         result = call(gateway, corpus.deployed, tool, given)
         [content] = result["content"]
@@ -258,6 +264,23 @@ def test_a_parameter_that_is_null_is_not_given(tool: Frame, sample: Corpus, gate
     with_nulls = call(gateway, sample.deployed, tool["name"], {**nothing, **given})
     assert with_nulls["isError"] is False, with_nulls["content"]
     assert call(gateway, sample.deployed, tool["name"], given) == with_nulls
+
+
+def test_a_brief_is_text_and_ids_unless_all_of_it_is_asked_for(sample: Corpus, gateway: Address) -> None:
+    def brief(**arguments: Any) -> Frame:
+        result = call(gateway, sample.deployed, "brief", {"question": sample.query, **arguments})
+        data: Frame = json.loads(result["content"][0]["text"])["result"]["data"]
+        assert result["structuredContent"]["result"]["data"] == data
+        return data
+
+    short, full = brief(), brief(detail="full")
+    assert set(short) == {"text", "citation_ids"}
+    assert {"hits", "results", "retriever_config_digest"} <= set(full)
+    assert (short["text"], short["citation_ids"]) == (full["text"], full["citation_ids"])
+    assert "results" in brief(receipt={"run_id": "r", "actor_id": None})
+    body = json.dumps({"question": sample.query}).encode()
+    over_http = exchange(gateway, sample.deployed, "POST", "/v1/brief", body).envelope["data"]
+    assert over_http == full
 
 
 def test_what_is_empty_or_as_usual_is_left_out_of_the_text(sample: Corpus, gateway: Address) -> None:

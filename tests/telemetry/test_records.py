@@ -119,12 +119,25 @@ def test_hits_of_a_ranked_call_are_those_of_its_whole_answer(
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(filters, overlays)
-def test_a_catalog_says_how_many_there_are_and_has_no_hits(
+def test_a_catalog_says_how_many_there_are_and_where_they_come_from(
     runtime: Runtime, sliced: dict[str, Any], overlay: dict[str, Any]
 ) -> None:
     envelope, record = call(runtime, "catalog", {**sliced, **overlay})
     assert record.total == envelope.get("total")
-    assert (record.overlay_hits, record.overlay_hits_in_top_5, record.result_grouping) == (None, None, None)
+    if envelope["status"] != "ERROR":
+        page = ("limit", "offset", "max_tokens", "disclosure")
+        unpaged = {name: value for name, value in sliced.items() if name not in page}
+        whole, _ = call(runtime, "catalog", {**unpaged, **overlay, "limit": 500})
+        of_overlay = sum(entry.get("source") == "overlay" for entry in whole["data"])
+        assert (record.overlay_hits, record.baseline_hits) == (of_overlay, envelope["total"] - of_overlay)
+        assert record.search_scope is not None
+    assert (record.overlay_hits_in_top_5, record.result_grouping) == (None, None)
+
+
+def test_a_baseline_check_says_its_scope_and_what_is_in_it(runtime: Runtime) -> None:
+    envelope, record = call(runtime, "baseline-check", {"knowledge_base_url": "gauge-firmware"})
+    assert record.search_scope == "merged"
+    assert record.overlay_hits == record.overlay_doc_count == envelope["data"]["documents"]["overlay"]["total"]
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
 from typing import Any
@@ -68,8 +68,9 @@ class Action:
     `answer` is the JSON Schema of the answer, with what each field means; `cached` says who may keep an envelope.
     `without_index` answers where there is no snapshot, None leaving the error as it is. `is_tool` says whether
     agents are offered the action, `takes_prefix` whether its tool's name begins with the deployment's prefix, and
-    `is_read_only` what the tool tells clients of itself. `aliases` are further names of its command.
-    `keeps_receipts` says that it can leave a receipt, `encodes_queries` that it asks in other words where words fail.
+    `is_read_only` what the tool tells clients of itself; `tool_defaults` hold for the tool alone. `aliases` are
+    further names of its command. `keeps_receipts` says that it can leave a receipt, `encodes_queries` that it asks in
+    other words where words fail.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Action:
     is_tool: bool = True
     takes_prefix: bool = True
     is_read_only: bool = True
+    tool_defaults: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     keeps_receipts: bool = False
     encodes_queries: bool = False

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from lamina.actions.action import Action, QueryContext
 from lamina.actions.corpus_check import corpus_check, counted, grouped, most_telling
+from lamina.actions.ranked import ranked_facts
 from lamina.contract.envelope import Answer, Envelope
 from lamina.contract.errors import LaminaError, invalid_parameter
 from lamina.contract.request import Request, SearchScope
@@ -42,6 +43,11 @@ class BaselineCheckRequest(Request):
     action: ClassVar[str] = "baseline-check"
 
     search_scope: SearchScope = Field(SearchScope.MERGED, description="The scope that is meant to be used.")
+
+    @property
+    def scope(self) -> SearchScope:
+        """The scope in force."""
+        return self.search_scope
 
     @model_validator(mode="after")
     def _scope_is_one(self) -> BaselineCheckRequest:
@@ -86,7 +92,9 @@ def baseline_check(request: BaselineCheckRequest, context: QueryContext) -> Answ
         "governance_source": str(lowest(sources)),
         "revision": str(snapshot.revision),
     }
-    return Answer(envelope, snapshot.revision)
+    scope = context.scopes[request.search_scope]
+    searched = scope.overlay[np.flatnonzero(scope.searched)]
+    return Answer(envelope, snapshot.revision, ranked_facts(scope, hits=searched))
 
 
 def unreachable(error: LaminaError) -> Envelope | None:

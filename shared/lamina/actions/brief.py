@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
@@ -36,6 +37,7 @@ from lamina.receipts.retrieval import LONGEST_NAME, RunIdentity
 RETRIEVER_ID = "lamina-bm25"
 DEFAULT_LIMIT, LARGEST_LIMIT = 5, 25
 
+_READ_BY_MODELS = ("citation_ids", "text")
 _NAME: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
 _RUN_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -43,6 +45,13 @@ _RUN_SCHEMA: dict[str, Any] = {
     "required": ["run_id"],
     "additionalProperties": False,
 }
+
+
+class Detail(StrEnum):
+    """How much of a brief is told."""
+
+    TEXT = "text"
+    FULL = "full"
 
 
 class BriefRequest(GroupedRequest):
@@ -69,10 +78,17 @@ class BriefRequest(GroupedRequest):
         description="Keep a retrieval receipt for this run; needs an API key. Also as JSON text or `run_id=NAME`.",
     )
 
+    detail: Detail = Field(Detail.FULL, description="text: `text` and `citation_ids`; full: hits and results too.")
+
     @property
     def wants_receipt(self) -> bool:
         """Whether a retrieval receipt is to be minted and kept."""
         return self.receipt is not None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether all is told: a receipt is of all that a run was shown."""
+        return self.detail == Detail.FULL or self.wants_receipt
 
     def filters(self) -> Filters:
         """The filters as the ranking reads them."""
@@ -105,18 +121,19 @@ def brief(request: BriefRequest, context: QueryContext) -> Answer:
     hits = found.hits(request.limit)
     shown = _fitting([_Shown(hit, _line(snapshot, hit)) for hit in hits], request.max_chars)
     documents = [entry.hit.document for entry in shown]
+    data = {
+        "question": request.question,
+        "retriever_id": RETRIEVER_ID,
+        "retriever_config_digest": digest_of(_configuration(request, context)),
+        "hits": [_hit(snapshot, entry.hit) for entry in shown],
+        "citation_ids": [snapshot.uris[document] for document in documents],
+        "results": [_result(snapshot, rank, entry.hit) for rank, entry in enumerate(shown, start=1)],
+        "text": "\n".join(entry.line for entry in shown),
+    }
     envelope: Envelope = {
         "status": FOUND if len(found) else NOT_FOUND,
         "action": request.action,
-        "data": {
-            "question": request.question,
-            "retriever_id": RETRIEVER_ID,
-            "retriever_config_digest": digest_of(_configuration(request, context)),
-            "hits": [_hit(snapshot, entry.hit) for entry in shown],
-            "citation_ids": [snapshot.uris[document] for document in documents],
-            "results": [_result(snapshot, rank, entry.hit) for rank, entry in enumerate(shown, start=1)],
-            "text": "\n".join(entry.line for entry in shown),
-        },
+        "data": data if request.is_full else {name: data[name] for name in _READ_BY_MODELS},
         "filters_applied": applied(request, filters),
         "match": found.match,
         **found.filtered_out(),
@@ -224,12 +241,17 @@ _RESULT_SCHEMA = object_of(
     AnswerField("attributes", {"type": "object"}, "further scalars; the brief has none"),
 )
 _DATA_SCHEMA = object_of(
-    AnswerField("question", TEXT, "the question, exactly"),
-    AnswerField("retriever_id", TEXT, "what ranked"),
-    AnswerField("retriever_config_digest", _DIGEST, "digest of its settings and of the options in force"),
-    AnswerField("hits", list_of(_HIT_SCHEMA)),
+    AnswerField("question", TEXT, "in full: the question, exactly", always=False),
+    AnswerField("retriever_id", TEXT, "in full: what ranked", always=False),
+    AnswerField(
+        "retriever_config_digest",
+        _DIGEST,
+        "in full: digest of its settings and of the options in force",
+        always=False,
+    ),
+    AnswerField("hits", list_of(_HIT_SCHEMA), always=False),
     AnswerField("citation_ids", TEXTS, "the URIs to cite, in rank order"),
-    AnswerField("results", list_of(_RESULT_SCHEMA)),
+    AnswerField("results", list_of(_RESULT_SCHEMA), always=False),
     AnswerField("text", TEXT, "the brief as Markdown: `- [id] title — snippet`, one line a document"),
 )
 
@@ -265,6 +287,7 @@ ACTION = Action(
         ),
     ),
     takes_prefix=False,
+    tool_defaults={"detail": str(Detail.TEXT)},
     keeps_receipts=True,
     encodes_queries=True,
 )

@@ -67,7 +67,7 @@ class DocumentRequest(Request):
     )
     disclosure: TextList = Field(
         (str(Flag.BODY),),
-        description="Tiers to add to uri and title.",
+        description="Tiers to add.",
         json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in DOCUMENT_FLAGS]}},
     )
     section: Names = Field(

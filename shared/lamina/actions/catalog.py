@@ -13,7 +13,8 @@ from lamina.actions.action import Action, QueryContext
 from lamina.actions.legacy import catalog_fields, legacy_tokens
 from lamina.actions.page import Page, Row, cached_by_all, page_answer
 from lamina.actions.parameters import ListRequest
-from lamina.contract.envelope import Answer, CallFacts
+from lamina.actions.ranked import ranked_facts
+from lamina.contract.envelope import Answer
 from lamina.contract.schema import AnswerField
 from lamina.index.snapshot import Snapshot
 from lamina.ranking.scope import check_values, passing
@@ -67,8 +68,8 @@ def catalog(request: CatalogRequest, context: QueryContext) -> Answer:
     ).envelope()
     # The legacy catalog answered every document of the corpus with its whole frontmatter, whatever was asked.
     whole = legacy_tokens(snapshot, np.flatnonzero(scope.searched).tolist())
-    overlay, baseline = scope.overlay_count, scope.baseline_count
-    facts = CallFacts(overlay + baseline, overlay, baseline, tokens_legacy_equivalent=whole)
+    listed = scope.overlay[np.array(found, dtype=np.int64)]
+    facts = ranked_facts(scope, hits=listed, legacy=whole)
     return Answer(envelope, snapshot.revision, facts)
 
 

@@ -73,7 +73,7 @@ class ListRequest(ScopedRequest):
 
     disclosure: TextList = Field(
         (),
-        description="Tiers to add to uri and title.",
+        description="Tiers to add.",
         json_schema_extra={"items": {"type": "string", "enum": [str(flag) for flag in LIST_FLAGS]}},
     )
     limit: Integer = Field(

@@ -240,8 +240,13 @@ def grouped(grouping: Grouping, snapshot: Snapshot, documents: Iterable[int]) ->
     return {"overlay_hits": by_origin[True], "baseline_hits": by_origin[False]}
 
 
-def ranked_facts(scope: Scope, *, hits: NDArray[np.bool_], top: NDArray[np.bool_], legacy: int) -> CallFacts:
-    """Facts of a ranked answer; `hits` has an entry a match, `top` one for each of the first: is it of the overlay."""
+def ranked_facts(
+    scope: Scope, *, hits: NDArray[np.bool_], top: NDArray[np.bool_] | None = None, legacy: int | None = None
+) -> CallFacts:
+    """Facts of an answer; `hits` has an entry a match, `top` one for each of the first: is it of the overlay.
+
+    `top` is None where nothing is ranked.
+    """
     overlay, baseline = scope.overlay_count, scope.baseline_count
     return CallFacts(
         index_size=overlay + baseline,
@@ -249,7 +254,7 @@ def ranked_facts(scope: Scope, *, hits: NDArray[np.bool_], top: NDArray[np.bool_
         baseline_documents=baseline,
         overlay_hits=int(np.count_nonzero(hits)),
         baseline_hits=int(np.count_nonzero(~hits)),
-        overlay_hits_in_top_5=int(np.count_nonzero(top)),
-        baseline_hits_in_top_5=int(np.count_nonzero(~top)),
+        overlay_hits_in_top_5=None if top is None else int(np.count_nonzero(top)),
+        baseline_hits_in_top_5=None if top is None else int(np.count_nonzero(~top)),
         tokens_legacy_equivalent=legacy,
     )

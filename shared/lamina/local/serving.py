@@ -29,6 +29,7 @@ from lamina.local.deployment import (
     existing,
 )
 from lamina.local.indexes import LocalIndexes
+from lamina.local.readiness import Readiness
 from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import compose, wire
 
@@ -103,12 +104,27 @@ def _mcp(arguments: argparse.Namespace) -> int:
     is_new = arguments.baseline or arguments.allow or arguments.settings or arguments.encoder
     deployment = _chosen(arguments) if is_new else existing(arguments.data)
     os.environ.update(deployment.environment())
-    indexes = _build(deployment, by_words=True)
-    with _watched(indexes):
-        runtime = compose(Settings.of(os.environ))
-        runtime.queue = ThreadedBuilds(indexes.builder)
-        serve(runtime, arguments.knowledge_base)
+    deployment.make_folder()
+    deployment.save()
+    indexes, readiness, stop = LocalIndexes.of(deployment), Readiness(), threading.Event()
+    threading.Thread(target=_build_and_watch, args=(indexes, readiness, stop), daemon=True).start()
+    runtime = compose(Settings.of(os.environ))
+    runtime.queue = ThreadedBuilds(indexes.builder)
+    serve(runtime, arguments.knowledge_base, readiness)
+    stop.set()
     return 0
+
+
+def _build_and_watch(indexes: LocalIndexes, readiness: Readiness, stop: threading.Event) -> None:
+    """Builds while the client is answered already. A build that fails is told, and tried again by those who watch."""
+    try:
+        for index in indexes.build(readiness.reporter, by_words=True):
+            _show_built(index, Console(stderr=True))
+    except DeploymentError as error:
+        print(f"lamina: {error}", file=sys.stderr)
+    finally:
+        readiness.built()
+    indexes.watch(stop)
 
 
 def _chosen(arguments: argparse.Namespace) -> Deployment:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -11,6 +11,7 @@ from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import MAX_BODY_BYTES
+from lamina.local.readiness import READY, Readiness
 from lamina.mcp.frames import (
     BATCHING,
     INVALID_REQUEST,
@@ -26,13 +27,24 @@ from lamina.runtime.event import parse_json
 from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 
+# What cannot be answered without an index.
+_ASKING = ("tools/call", "resources/list", "resources/read")
+# Seconds that a call waits for a build before it is told that there is no index yet.
+_PATIENCE_SECONDS = 5.0
+_PROGRESS_SECONDS = 0.5
+
 
 @dataclass(slots=True)
 class Session:
-    """One client on the other end. `version` and `client` are what its handshake said, if it made one."""
+    """One client on the other end. `version` and `client` are what its handshake said, if it made one.
+
+    `notify` sends it a frame that answers none.
+    """
 
     runtime: Runtime
     knowledge_base: str | None = None
+    readiness: Readiness = READY
+    notify: Callable[[Fields], None] = lambda frame: None
     version: str | None = None
     client: str | None = None
 
@@ -52,6 +64,7 @@ class Session:
         return [answer for answer in answers if answer is not None] or None
 
     def _answer(self, frame: Any, size: int) -> Fields | None:
+        self._wait(frame)
         caller = Caller(mcp_client=self.client, user_agent="lamina-mcp", has_key=True)
         outcome = answer(frame, Visit(self.runtime, caller, self.knowledge_base, bytes_in=size))
         if outcome.negotiated is not None:
@@ -59,20 +72,44 @@ class Session:
             self.client = client_name(frame["params"].get("clientInfo"))
         return outcome.frame
 
+    def _wait(self, frame: Any) -> None:
+        """Gives a build that still runs the time that the frame can wait: with progress to its end, else a moment."""
+        if not isinstance(frame, dict) or frame.get("method") not in _ASKING or self.readiness.wait(0):
+            return
+        params = frame.get("params")
+        meta = params.get("_meta") if isinstance(params, dict) else None
+        token = meta.get("progressToken") if isinstance(meta, dict) else None
+        if not isinstance(token, str | int):
+            self.readiness.wait(_PATIENCE_SECONDS)
+            return
+        for done, total in self.readiness.steps(_PROGRESS_SECONDS):
+            told = {"progressToken": token, "progress": done, "message": "indexing"}
+            self.notify(
+                {
+                    "jsonrpc": "2.0",
+                    "method": "notifications/progress",
+                    "params": {**told, "total": total} if total else told,
+                }
+            )
 
-def serve(runtime: Runtime, knowledge_base: str | None = None) -> None:
+
+def serve(runtime: Runtime, knowledge_base: str | None = None, readiness: Readiness = READY) -> None:
     """Answers standard input on standard output, until the input ends.
 
-    `knowledge_base` is what calls mean that name none. Anything else that is printed meanwhile goes to standard
-    error: a line that is no frame would end the conversation.
+    `knowledge_base` is what calls mean that name none, `readiness` tells of builds that still run. Anything else that
+    is printed meanwhile goes to standard error: a line that is no frame would end the conversation.
     """
     frames, sys.stdout = sys.stdout.buffer, sys.stderr
-    session = Session(runtime, knowledge_base)
+
+    def send(frame: Fields | list[Fields]) -> None:
+        frames.write(encodable(compact(frame)).encode() + b"\n")
+        frames.flush()
+
+    session = Session(runtime, knowledge_base, readiness, send)
     for line in lines(sys.stdin.buffer):
         reply = session.reply(line)
         if reply is not None:
-            frames.write(encodable(compact(reply)).encode() + b"\n")
-            frames.flush()
+            send(reply)
 
 
 def lines(source: BinaryIO) -> Iterator[bytes]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
@@ -22,8 +22,8 @@ LIST_TTL_MS = 300_000
 DEFAULT_ROUTER = "oddkit"
 # A client names itself when it connects, or in the address.
 _TOLD_ELSEWHERE = ("consumer",)
-# Words of JSON Schema that some clients refuse.
-_REFUSED = ("minItems", "maxItems")
+# Words of JSON Schema that some clients refuse, and that a refusal tells where they matter.
+_LEFT_OUT = ("minItems", "maxItems", "maxLength")
 _LISTS = ["search", "catalog", "preflight"]
 _RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
@@ -89,7 +89,7 @@ def _of_action(action: Action, prefix: str) -> Tool:
     """The tool of an action, with every parameter described: clients load tools one by one."""
 
     def call(arguments: Arguments, visit: Visit) -> Told:
-        return _told(action, lambda: completed(arguments, visit), visit)
+        return _told(action, arguments, visit)
 
     return Tool(
         action.tool(prefix),
@@ -104,13 +104,24 @@ def _of_action(action: Action, prefix: str) -> Tool:
 def _offered(action: Action) -> Schema:
     """What the tool of an action says that it takes."""
     schema = advertised(request_schema(action.request))
-    # That a flag is off unless it is sent goes without saying.
-    offered = {
-        name: {word: value for word, value in entry.items() if word not in _REFUSED and value is not False}
-        for name, entry in schema["properties"].items()
-        if name not in _TOLD_ELSEWHERE
+    offered = {name: _slim(entry) for name, entry in schema["properties"].items() if name not in _TOLD_ELSEWHERE}
+    for name, value in action.tool_defaults.items():
+        offered[name] = {**offered[name], "default": value}
+    return {
+        "type": "object",
+        "properties": offered,
+        **({"required": schema["required"]} if action.request.main else {}),
     }
-    return {**schema, "properties": offered}
+
+
+def _slim(entry: Schema) -> Schema:
+    """A parameter without what goes without saying: a flag is off unless sent, and a count is no negative."""
+    slim = {word: value for word, value in entry.items() if word not in _LEFT_OUT and value is not False}
+    if slim.get("minimum", 2) <= 1:
+        del slim["minimum"]
+    if "properties" in slim:
+        slim["properties"] = {name: _slim(inner) for name, inner in slim["properties"].items()}
+    return slim
 
 
 def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
@@ -130,7 +141,7 @@ def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
             for key, value in arguments.items()
             if key in taken or not (key in ("action", "input") or value in (None, "", []))
         }
-        return _told(action, lambda: completed(rest, visit), visit)
+        return _told(action, rest, visit)
 
     purpose = "Any action by its name, for clients that know one tool. Lists are search, catalog, preflight."
     return Tool(name, purpose, _routed(actions), wrapper_schema({"type": "object"}), call)
@@ -152,7 +163,7 @@ def _routed(actions: Mapping[str, Action]) -> Schema:
         "type": "object",
         "properties": {
             "action": {"type": "string", "enum": list(actions), "description": "The action."},
-            "input": {"type": "string", "description": "Its query, task, question or URI."},
+            "input": {"type": "string", "description": "Query, task, question or URI."},
             **passed,
         },
         "required": ["action"],
@@ -168,8 +179,12 @@ def _told_takers(takers: list[str], actions: int) -> str:
     return ", ".join(["lists"] * lists + [name for name in takers if not (lists and name in _LISTS)])
 
 
-def _told(action: Action, arguments: Callable[[], Arguments], visit: Visit) -> Told:
-    reply = dispatch(action, arguments, visit.caller, visit.runtime, bytes_in=visit.bytes_in)
+def _told(action: Action, arguments: Arguments, visit: Visit) -> Told:
+    def given() -> Arguments:
+        sent = {name: value for name, value in arguments.items() if value is not None}
+        return completed({**action.tool_defaults, **sent}, visit)
+
+    reply = dispatch(action, given, visit.caller, visit.runtime, bytes_in=visit.bytes_in)
     text = compact(lean(reply.envelope, _usual_filters(action.request)))
     return wrapped(action.name, reply.envelope, text, reply.retry_after)
 

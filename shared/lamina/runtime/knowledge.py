@@ -34,14 +34,7 @@ TOOL_PURPOSE = (
 )
 TOOL_SCHEMA: dict[str, Any] = {
     "type": "object",
-    "additionalProperties": False,
     "properties": {
-        "schema": {
-            "type": "string",
-            "enum": [REQUEST_SCHEMA],
-            "default": REQUEST_SCHEMA,
-            "description": "Version.",
-        },
         "scope": {
             "type": "object",
             "description": "root, knowledge_workspace (as describe tells them), authority "
