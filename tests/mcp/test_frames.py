@@ -13,9 +13,9 @@ from tests.conftest import Corpus
 from tests.mcp.post import Frame, post, request, stateless
 from tests.transports import exchange
 
-from lamina.contract.request import MAX_BODY_BYTES
+from lamina.contract.request import MAX_BATCH, MAX_BODY_BYTES
 from lamina.local.stdio import Session
-from lamina.mcp.endpoint import MAX_BATCH, accepts_json, is_allowed_origin
+from lamina.mcp.endpoint import accepts_json, is_allowed_origin
 from lamina.mcp.frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS
 from lamina.runtime.settings import Settings
 

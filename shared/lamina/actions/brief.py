@@ -38,7 +38,7 @@ RETRIEVER_ID = "lamina-bm25"
 DEFAULT_LIMIT, LARGEST_LIMIT = 5, 25
 
 _READ_BY_MODELS = ("citation_ids", "text")
-_NAME: dict[str, Any] = {"type": "string", "maxLength": LONGEST_NAME}
+_NAME: dict[str, Any] = {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME}
 _RUN_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": dict.fromkeys(RunIdentity.model_fields, _NAME),

@@ -11,7 +11,9 @@ SHORT_DIGEST = 12
 MARKDOWN_SUFFIXES = (".md", ".markdown", ".mdx", ".mdown", ".mkdn", ".mkd", ".qmd", ".rmd")
 """Endings of the files that are read, in any case; where two files differ in nothing else, the first comes first."""
 
-_REVISION = re.compile(r"(?:([0-9a-f]{12})\.)?([0-9a-f]{12})(?:~([0-9a-f]{12}))?")
+REVISION_PATTERN = r"^(?:([0-9a-f]{12})\.)?([0-9a-f]{12})(?:~([0-9a-f]{12}))?$"
+"""How a revision is spelt, as a regular expression."""
+_REVISION = re.compile(REVISION_PATTERN)
 _NOT_SLUG = re.compile(r"[^\w\- ]+")
 
 

@@ -19,6 +19,8 @@ from lamina.contract.ids import Revision
 
 MAX_BODY_BYTES = 256 * 1024
 MAX_MAIN_ARGUMENT_BYTES = 128 * 1024
+# Each frame of a batch is a call; more of them than this would outlast the function.
+MAX_BATCH = 50
 LEGACY_REMOVED_IN = "2.0"
 
 

@@ -9,7 +9,7 @@ from lamina.contract.envelope import compact
 from lamina.contract.errors import LaminaError
 from lamina.contract.request import SearchScope
 from lamina.http.explorer.pages import asset, read_page
-from lamina.http.openapi import document
+from lamina.http.openapi import document, text
 from lamina.index.snapshot import Snapshot
 from lamina.runtime.adapter import caller_of, failed, method_not_allowed
 from lamina.runtime.catalogue import index_name
@@ -60,7 +60,7 @@ def _asset(name: str) -> Page:
 
 
 def _openapi(request: HttpRequest, runtime: Runtime) -> HttpResponse:
-    return with_etag(request, HttpResponse(200, compact(document(runtime.settings)), cache_control=_KEPT))
+    return with_etag(request, HttpResponse(200, text(runtime.settings), cache_control=_KEPT))
 
 
 def _health(request: HttpRequest, runtime: Runtime) -> HttpResponse:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from lamina.contract.coercion import encodable
 from lamina.contract.envelope import compact, failure
 from lamina.contract.errors import LaminaError
-from lamina.contract.request import MAX_BODY_BYTES
+from lamina.contract.request import MAX_BATCH, MAX_BODY_BYTES
 from lamina.mcp.frames import (
     BATCHING,
     INVALID_PARAMS,
@@ -33,8 +33,6 @@ from lamina.runtime.settings import Settings
 from lamina.runtime.wiring import Runtime, wire
 
 METHODS = ("POST",)
-# Each frame of a batch is a call; more of them than this would outlast the function.
-MAX_BATCH = 50
 
 _HEADERS = "Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
 _EXPOSED = {"Access-Control-Expose-Headers": f"Retry-After, {_HEADERS}"}

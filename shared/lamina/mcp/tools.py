@@ -120,7 +120,8 @@ def _slim(entry: Schema) -> Schema:
     if slim.get("minimum", 2) <= 1:
         del slim["minimum"]
     if "properties" in slim:
-        slim["properties"] = {name: _slim(inner) for name, inner in slim["properties"].items()}
+        inner = slim["properties"].items()
+        slim["properties"] = {name: {"type": field["type"]} for name, field in inner}
     return slim
 
 
