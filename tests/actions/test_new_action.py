@@ -130,10 +130,13 @@ def test_the_command_line_calls_it(deployed: Deployed, capsys: pytest.CaptureFix
 
 
 def test_openapi_describes_it(deployed: Deployed) -> None:
-    path = document(wire().settings)["paths"]["/v1/recent"]
+    described = document(wire().settings)
+    path = described["paths"]["/v1/recent"]
     assert set(path) == {"get", "post"}
     assert {"name": "since", "in": "query"}.items() <= path["get"]["parameters"][-1].items()
-    assert RECENT.answer == path["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    told = path["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert told == {"$ref": "#/components/schemas/RecentAnswer"}
+    assert set(described["components"]["schemas"]["RecentAnswer"]["properties"]) == set(RECENT.answer["properties"])
 
 
 def test_the_documentation_gets_a_page_with_its_tables(tmp_path: Path) -> None:

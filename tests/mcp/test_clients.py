@@ -41,7 +41,9 @@ CALLS: tuple[tuple[str, dict[str, Any], str], ...] = (
     ("oddkit_get", {"uri": "rill://no/such"}, "NOT_FOUND"),
     ("oddkit_resolve", {"uri": "README.md"}, "FOUND"),
     ("oddkit", {"action": "search", "input": "gauge", "result_grouping": "overlay_first"}, "FOUND"),
-    ("oddkit", {"action": "orient", "input": "gauge"}, ERROR),
+    ("oddkit", {"action": "orient", "input": "gauge"}, "FOUND"),
+    ("oddkit", {"action": "no-such-action", "input": "gauge"}, ERROR),
+    ("baseline_check", {}, "COMPLETE"),
 )
 
 

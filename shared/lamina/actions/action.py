@@ -91,7 +91,7 @@ class Action:
 
     def tool(self, prefix: str) -> str:
         """The name of its MCP tool in a deployment."""
-        return f"{prefix}{self.name}" if self.takes_prefix else self.name
+        return f"{prefix}{self.function}" if self.takes_prefix else self.function
 
     @property
     def reads_bodies(self) -> bool:

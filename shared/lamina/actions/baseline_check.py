@@ -204,7 +204,7 @@ _UNLESS_UNREACHABLE = (
 
 ACTION = Action(
     BaselineCheckRequest.action,
-    "Whether every required governance file is there, how many documents there are, and what is wrong with them.",
+    "Whether the required files are there, how many documents there are, and what is wrong with them.",
     BaselineCheckRequest,
     baseline_check,
     object_of(
@@ -214,5 +214,5 @@ ACTION = Action(
     ),
     methods=("GET",),
     without_index=unreachable,
-    is_tool=False,
+    takes_prefix=False,
 )

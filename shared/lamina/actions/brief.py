@@ -257,7 +257,7 @@ _DATA_SCHEMA = object_of(
 
 ACTION = Action(
     BriefRequest.action,
-    "Knowledge for a run before it starts: the best documents for a question as text, with the ids to cite.",
+    "For a run that starts: the best documents for a question as text, with ids to cite.",
     BriefRequest,
     brief,
     object_of(

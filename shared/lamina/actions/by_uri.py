@@ -40,6 +40,12 @@ _MOST_LIKELY = 3
 _MOST_LINKS = 50
 _PARTS = ("section", "about", "outline", "from_line")
 _CONTENT_HASH = AnswerField("content_hash", TEXT, "SHA-256 of the raw file")
+_CONTENT = AnswerField(
+    "content",
+    {"type": ["string", "null"], "deprecated": True},
+    "only with `include_legacy_envelope`: the body, where older callers read it",
+    always=False,
+)
 _PAGES = list_of(object_of(AnswerField("uri", TEXT), AnswerField("title", TEXT)))
 _COUNT = {"type": "integer"}
 _LINKS = AnswerField(
@@ -128,6 +134,7 @@ def document_answer(
         REVISION,
         STALE,
         LEGACY,
+        _CONTENT,
         *fields,
     )
 
@@ -161,7 +168,7 @@ def answered(
         "revision": str(snapshot.revision),
     }
     if request.include_legacy_envelope:
-        envelope["legacy"] = {"content": data.get("body")}
+        envelope |= {"legacy": {"content": data.get("body")}, "content": data.get("body")}
     # The legacy get gave the whole file, whatever was asked.
     whole = legacy_tokens(snapshot, [document]) + int(snapshot.tokens[document, 4])
     facts = CallFacts(tokens_legacy_equivalent=whole, document_uri=data["uri"])

@@ -42,7 +42,12 @@ class CatalogRequest(ListRequest):
     action: ClassVar[str] = "catalog"
 
     sort_by: SortBy = Field(SortBy.PATH, description="What to sort by; undated and untiered documents come last.")
-    order: Order = Field(Order.ASC, description="Direction.")
+    order: Order | None = Field(None, description="Not given: asc, by date desc.")
+
+    @property
+    def is_descending(self) -> bool:
+        """Whether the last comes first."""
+        return (self.order or (Order.DESC if self.sort_by == SortBy.DATE else Order.ASC)) == Order.DESC
 
 
 def catalog(request: CatalogRequest, context: QueryContext) -> Answer:
@@ -79,7 +84,7 @@ def _sorted(snapshot: Snapshot, documents: list[int], request: CatalogRequest) -
     having = [number for number in documents if key(number) is not None]
     lacking = [number for number in documents if key(number) is None]
     # Sorting in reverse is stable too: equal keys keep the order of their URIs.
-    return sorted(having, key=key, reverse=request.order == Order.DESC) + lacking
+    return sorted(having, key=key, reverse=request.is_descending) + lacking
 
 
 _KEYS: dict[SortBy, Callable[[Snapshot], Callable[[int], Any]]] = {
@@ -93,7 +98,7 @@ _POSITION = AnswerField("position", {"type": "integer", "minimum": 1}, "place in
 
 ACTION = Action(
     CatalogRequest.action,
-    "Structural browse: the documents of a slice, sorted. The cheapest way to see what there is.",
+    "The documents of a slice, sorted: the cheapest way to see what there is.",
     CatalogRequest,
     catalog,
     page_answer(CatalogRequest, (_POSITION,)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -19,9 +19,17 @@ _FLOOR, _METADATA = 0, 2
 _SHOWN = ("uri", "title", "score", "snippet")
 
 
-def search_fields(entries: Iterable[Entry], searched: int) -> Envelope:
-    """`hits` and `docs_considered`."""
-    hits = [{name: entry[name] for name in _SHOWN if name in entry} for entry in entries]
+def search_fields(snapshot: Snapshot, documents: Sequence[int], entries: Sequence[Entry], searched: int) -> Envelope:
+    """`hits`, with the path, tags and source of each document, and `docs_considered`."""
+    hits = [
+        {
+            **{name: entry[name] for name in _SHOWN if name in entry},
+            "path": snapshot.paths[number],
+            "tags": list(snapshot.tags[number]),
+            "source": str(snapshot.origin[number]),
+        }
+        for number, entry in zip(documents, entries, strict=True)
+    ]
     return {"hits": hits, "docs_considered": searched}
 
 

@@ -27,6 +27,8 @@ from lamina.contract.schema import (
 )
 from lamina.contract.tokens import RESPONSE_CEILING, count_each, count_tokens
 
+# What older callers read from the envelope itself.
+_READ_BESIDE = ("hits",)
 _OMITTED_FLAGS = AnswerField(
     "omitted_flags", TEXTS, "with `max_tokens`: flags that had to go so that one entry fits", always=False
 )
@@ -133,7 +135,8 @@ class Page:
         if self.context.stale:
             envelope["stale"] = True
         if self.request.include_legacy_envelope:
-            envelope["legacy"] = self.legacy(entries)
+            older = self.legacy(entries)
+            envelope |= {"legacy": older, **{name: older[name] for name in _READ_BESIDE if name in older}}
         return envelope
 
     def _of_budget(self, entries: list[Entry]) -> Envelope:

@@ -147,7 +147,7 @@ _ROLE = AnswerField("role", {"type": "string", "enum": [DONE, CONSTRAINT, RELEVA
 
 ACTION = Action(
     PreflightRequest.action,
-    "What to read before a task: its definition of done, the constraints on it, and the documents about it.",
+    "What to read before a task: definition of done, constraints, the documents about it.",
     PreflightRequest,
     preflight,
     page_answer(PreflightRequest, (_ROLE, BODY_TOKENS), *FILTERED_OUT, *grouped_fields("data"), GOVERNANCE_SOURCE),

@@ -52,6 +52,14 @@ _PASSAGE = AnswerField(
 )
 
 
+_HITS = AnswerField(
+    "hits",
+    {"type": "array", "items": {"type": "object"}, "deprecated": True},
+    "only with `include_legacy_envelope`: the hits, with `path`, `tags` and `source`, where older callers read them",
+    always=False,
+)
+
+
 class SearchRequest(RankedRequest):
     """The parameters of search."""
 
@@ -93,7 +101,8 @@ def search(request: SearchRequest, context: QueryContext) -> Answer:
         return fields | grouped(request.grouping, snapshot, [row.document for row in shown])
 
     def legacy(entries: list[Entry]) -> Envelope:
-        return search_fields(entries, scope.overlay_count + scope.baseline_count)
+        shown = [row.document for row in rows[: len(entries)]]
+        return search_fields(snapshot, shown, entries, scope.overlay_count + scope.baseline_count)
 
     envelope = Page(context, request, rows, len(found), applied(request, filters), native, legacy).envelope()
     return Answer(envelope, snapshot.revision, found.facts(legacy_tokens(snapshot, [row.document for row in rows])))
@@ -146,7 +155,7 @@ def _cached(envelope: Envelope) -> Cached:
 
 ACTION = Action(
     SearchRequest.action,
-    "Ranked full-text search. Answers URI, title, score, section and snippet; buy more by disclosure flags.",
+    "Ranked search: URI, title, score, section and snippet; disclosure flags add tiers.",
     SearchRequest,
     search,
     page_answer(
@@ -155,6 +164,7 @@ ACTION = Action(
         *FILTERED_OUT,
         *grouped_fields("data"),
         MATCH,
+        _HITS,
     ),
     cached=_cached,
     encodes_queries=True,

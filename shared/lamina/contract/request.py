@@ -21,6 +21,15 @@ MAX_BODY_BYTES = 256 * 1024
 MAX_MAIN_ARGUMENT_BYTES = 128 * 1024
 # Each frame of a batch is a call; more of them than this would outlast the function.
 MAX_BATCH = 50
+PASSED_OVER: Mapping[str, str] = {
+    "include_metadata": "whether hits carried their frontmatter; ask for it by `disclosure`",
+    "context": "text beside the question",
+    "mode": "a mode of the older assistant",
+    "state": "the state of an older conversation",
+    "filter_epoch": "an epoch of the older index",
+    "canon_url": "where the older baseline came from; the deployment decides that",
+}
+"""Parameters that older callers send to every action and that say nothing here, with what they were."""
 LEGACY_REMOVED_IN = "2.0"
 
 
@@ -69,9 +78,10 @@ class Request(BaseModel):
     def of(cls, raw: Mapping[str, Any]) -> Self:
         """The validated request. Raises LaminaError for whatever is wrong with it, most telling first."""
         for name in raw:
-            if name not in cls.model_fields:
+            if name not in cls.model_fields and name not in PASSED_OVER:
                 raise cls.unknown(encodable(str(name)[:64]))
-        given = {name: value for name, value in raw.items() if not _is_not_given(cls, name, value)}
+        known = {name: value for name, value in raw.items() if name in cls.model_fields}
+        given = {name: value for name, value in known.items() if not _is_not_given(cls, name, value)}
         if cls.main is not None:
             given = _with_main(cls.main, given)
         try:

@@ -92,12 +92,12 @@ def advertised(schema: Schema) -> Schema:
 def outlined(schema: Schema, levels: int = 2) -> Schema:
     """The types of an answer's fields without what they mean: clients make types of it, and pay for it.
 
-    Objects so many levels deep are told by their fields, those below as objects.
+    Objects so many levels deep are told by their fields, those below as objects, and of lists those of objects.
     """
     told: Schema = {"type": schema["type"]}
     if "properties" in schema and levels:
         told["properties"] = {name: outlined(field, levels - 1) for name, field in schema["properties"].items()}
-    if "items" in schema:
+    if "items" in schema and "properties" in schema["items"]:
         told["items"] = outlined(schema["items"], levels)
     return told
 

@@ -20,6 +20,7 @@ from lamina.actions.registry import ACTIONS
 from lamina.contract.disclosure import CAPS, MEANINGS, Flag
 from lamina.contract.errors import CATALOGUE
 from lamina.contract.filters import AUDIENCES, EXPOSURES, KINDS, TIERS
+from lamina.contract.request import PASSED_OVER
 from lamina.contract.schema import Schema, request_schema
 from lamina.corpus.config import KnowledgeBaseSettings
 from lamina.corpus.kinds import DEFAULT_PREFIXES
@@ -234,6 +235,12 @@ _TABLES: Mapping[str, Callable[[str], list[str]]] = {
     "flags": _flags,
     "fields": _fields,
 }
+
+
+def _passed_over() -> list[str]:
+    return _table(("Parameter", "What it was"), [(f"`{name}`", meaning) for name, meaning in PASSED_OVER.items()])
+
+
 _PLAIN_TABLES: Mapping[str, Callable[[], list[str]]] = {
     "actions": _actions,
     "disclosure": _disclosure,
@@ -246,6 +253,7 @@ _PLAIN_TABLES: Mapping[str, Callable[[], list[str]]] = {
     "template-parameters": _template_parameters,
     "costs": _costs,
     "monthly-costs": _monthly_costs,
+    "passed-over": _passed_over,
 }
 
 

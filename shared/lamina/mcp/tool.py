@@ -76,5 +76,4 @@ def wrapper_schema(result: Schema) -> Schema:
             "result": result,
             "governance_source": {"type": ["string", "null"]},
         },
-        "required": ["action", "result"],
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, NoReturn
 
+from lamina.actions import orient
 from lamina.actions.action import Action, QueryContext
 from lamina.actions.registry import ACTIONS
 from lamina.contract.envelope import compact, failure
@@ -23,7 +24,7 @@ DEFAULT_ROUTER = "oddkit"
 # A client names itself when it connects, or in the address.
 _TOLD_ELSEWHERE = ("consumer",)
 # Words of JSON Schema that some clients refuse, and that a refusal tells where they matter.
-_LEFT_OUT = ("minItems", "maxItems", "maxLength")
+_LEFT_OUT = ("minItems", "maxItems", "minLength", "maxLength")
 _LISTS = ["search", "catalog", "preflight"]
 _RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
@@ -31,7 +32,7 @@ _RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 @cache
 def tools(settings: Settings) -> Mapping[str, Tool]:
     """The tools of a deployment by name, in the order in which they are listed."""
-    actions = {name: action for name, action in ACTIONS.items() if action.is_tool}
+    actions = {name: action for name, action in ACTIONS.items() if action.is_tool} | {orient.ACTION.name: orient.ACTION}
     made = [_of_action(action, settings.tool_prefix) for action in actions.values()]
     others = [knowledge()] if has_workspace(settings) else []
     return {tool.name: tool for tool in (*made, *others, _router(actions, settings.tool_prefix))}
@@ -105,6 +106,8 @@ def _offered(action: Action) -> Schema:
     """What the tool of an action says that it takes."""
     schema = advertised(request_schema(action.request))
     offered = {name: _slim(entry) for name, entry in schema["properties"].items() if name not in _TOLD_ELSEWHERE}
+    if "exclude" in offered:  # its values are those of include
+        offered["exclude"] = {**offered["exclude"], "items": {"type": "string"}}
     for name, value in action.tool_defaults.items():
         offered[name] = {**offered[name], "default": value}
     return {
@@ -131,7 +134,7 @@ def _router(actions: Mapping[str, Action], prefix: str) -> Tool:
 
     def call(arguments: Arguments, visit: Visit) -> Told:
         asked = arguments.get("action")
-        action = actions.get(asked) if isinstance(asked, str) else None
+        action = actions.get(asked.strip().casefold().replace("_", "-")) if isinstance(asked, str) else None
         if action is None:
             return _refused(unrouted, list(actions), asked, visit)
         taken = action.request.model_fields

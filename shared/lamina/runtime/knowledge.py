@@ -47,8 +47,8 @@ TOOL_SCHEMA: dict[str, Any] = {
         },
         "operation": {
             "type": "object",
-            "description": 'op, and its fields: {"op": "query", "query", "type", "limit"}, '
-            '{"op": "propose", "capture", "reason", "context"}, {"op": "review", "pending_id"}',
+            "description": "op: describe, query (query, type, limit), propose (capture, reason, context), "
+            "review (pending_id)",
             "default": {"op": "describe"},
         },
     },
