@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.bench.agent import agent
 from tests.bench.bm25s_words import bm25s_words
 from tests.bench.engines import ENGINES
 from tests.bench.enlarged import RARE_DOCUMENTS, RARE_WORDS, enlarged
@@ -17,6 +18,7 @@ from tests.bench.figures import Line, percentile
 from tests.bench.growth import bm25s_alone, fts5, growth, lamina, lamina_alone
 from tests.bench.indexes import ENGINES as INDEXES
 from tests.bench.indexes import Text
+from tests.conftest import Corpus
 from tests.corpora import CHECKOUT, page
 
 from lamina.corpus.document import parse
@@ -112,3 +114,9 @@ def test_growth_times_every_engine_on_the_queries_that_tell_something() -> None:
     assert all(line.value > 0 for line in lines.values())
     bounded = [what for what, line in lines.items() if line.holds is not None]
     assert bounded == ["BM25 alone, times faster than bm25s retrieve"]
+
+
+def test_an_agent_reads_every_fact_of_the_sample_within_the_bounds(sample: Corpus) -> None:
+    lines = list(agent(sample.deployed))
+    assert [line.what for line in lines if line.holds is False] == []
+    assert sum(line.holds is True for line in lines) == 3

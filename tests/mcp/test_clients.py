@@ -93,7 +93,7 @@ def test_the_python_client_calls_every_tool_and_reads_a_document(mode: str, conn
                 assert result.structured_content is None
             else:
                 assert result.structured_content is not None
-                assert wrapper["result"].items() <= result.structured_content["result"].items()
+                assert set(wrapper["result"]) <= set(result.structured_content["result"])
                 Draft202012Validator(tools[name].output_schema).validate(result.structured_content)
         page = await client.list_resources()
         assert page.resources and page.next_cursor is None

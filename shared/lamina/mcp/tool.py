@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from lamina.contract.envelope import ERROR
 from lamina.contract.schema import Schema
 from lamina.mcp.frames import Fields, Visit
 
 Arguments = Mapping[str, Any]
+# No word was unmatched, and pages in other words were not wanted or there are none.
+_NOTHING_OF_A_MATCH: Final[tuple[Any, ...]] = ([], "not_needed", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +62,15 @@ def wrapped(action: str | None, result: Fields, text: str, retry_after: int | No
 def lean(envelope: Fields, usual_filters: Any) -> Fields:
     """The envelope without what tells a model nothing: the page that it asked for, and what is empty or as usual."""
     says_nothing: Fields = {"disclosure_applied": [], "filters_applied": usual_filters, "filtered_out": 0}
-    return {
+    told = {
         name: value
         for name, value in envelope.items()
         if name not in ("limit", "offset") and (name not in says_nothing or value != says_nothing[name])
     }
+    if "match" in told:
+        match = told["match"].items()
+        told["match"] = {name: value for name, value in match if name == "signal" or value not in _NOTHING_OF_A_MATCH}
+    return told
 
 
 def wrapper_schema(result: Schema) -> Schema:
