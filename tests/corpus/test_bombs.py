@@ -250,10 +250,15 @@ def test_a_knowledge_base_without_a_document_answers_every_action(deploy: Deploy
 
 
 def test_an_answer_that_lambda_would_not_carry_is_refused_with_what_to_do(deploy: Deploy) -> None:
-    large, five = page("Large", '"\\\n' * 1_000_000), page("Five", "a " * 2_500_000)
+    large, five = page("Large", '"a\\ ' * 1_000_000), page("Five", "a " * 2_500_000)
     deployed = deploy({"docs/large.md": large, "docs/five.md": five})
     stand_before(deployed)
-    event = {"httpMethod": "GET", "path": "/v1/get", "queryStringParameters": {"uri": "kb://docs/large"}}
+    # The line after the heading comes whole, since the caller sets no budget.
+    event = {
+        "httpMethod": "GET",
+        "path": "/v1/get",
+        "queryStringParameters": {"uri": "kb://docs/large", "from_line": "7"},
+    }
     refused = handler_of("get")(event, None)
     assert refused["statusCode"] == 400
     assert "section" in refused["body"]
