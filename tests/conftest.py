@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import pytest
 from hypothesis import settings
 from tests.corpora import NOT_AT_HAND, REAL, SAMPLES, Deployed, Fact, facts, unpacked, write
-from tests.transports import TRANSPORTS, Reply, Transport, running_gateway
+from tests.transports import TRANSPORTS, Reply, Transport, as_described, running_gateway
 
 # How long an example takes is no matter of correctness, and a busy machine must not fail it.
 settings.register_profile("untimed", deadline=None)
@@ -95,8 +95,8 @@ def transport(request: pytest.FixtureRequest, gateway: tuple[str, int]) -> Trans
 
 @pytest.fixture
 def ask(corpus: Corpus, transport: Transport) -> Ask:
-    """A call to each corpus over each transport."""
-    return lambda action, /, **arguments: transport.call(corpus.deployed, action, arguments)
+    """A call to each corpus over each transport, whose answer has no field that its schema lacks."""
+    return lambda action, /, **arguments: as_described(action, transport.call(corpus.deployed, action, arguments))
 
 
 @pytest.fixture

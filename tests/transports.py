@@ -16,10 +16,12 @@ from http.client import HTTPConnection
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
+import jsonschema_rs
 from tests.corpora import CHECKOUT, Deployed
 
 from lamina.actions.registry import ACTIONS
-from lamina.contract.envelope import compact
+from lamina.contract.envelope import ERROR, compact
+from lamina.contract.schema import error_schema
 from lamina.local.gateway import Gateway, Handler, load_handler
 from lamina.local.server import Server
 from lamina.local.template import routes
@@ -111,6 +113,17 @@ TRANSPORTS: Mapping[str, Callable[[tuple[str, int]], Transport]] = {
     "mcp": Mcp,
     "direct": Direct,
 }
+
+
+def as_described(action: str, reply: Reply) -> Reply:
+    """The reply, once it holds what the published schema of its action, or of errors, says and nothing else."""
+    _described(action if reply.envelope["status"] != ERROR else None).validate(reply.envelope)
+    return reply
+
+
+@cache
+def _described(action: str | None) -> Any:
+    return jsonschema_rs.Draft202012Validator(error_schema() if action is None else ACTIONS[action].answer)
 
 
 @cache
