@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.conftest import Corpus
 from tests.mcp.post import Frame, post, request, stateless
-from tests.transports import exchange
+from tests.transports import exchange, handler_of, stand_before
 
 from lamina.contract.request import MAX_BATCH, MAX_BODY_BYTES
 from lamina.local.stdio import Session
-from lamina.mcp.endpoint import accepts_json, is_allowed_origin
+from lamina.mcp.endpoint import accepts, is_allowed_origin
 from lamina.mcp.frames import CAPABILITIES_KEY, HANDSHAKE, STATELESS, VERSION_KEY, VERSIONS
 from lamina.runtime.settings import Settings
 
@@ -55,7 +55,7 @@ ODD: dict[str, tuple[Any, dict[str, str], int, int | None]] = {
     "params that are null": ({**PING, "params": None}, {}, 200, None),
     "_meta that is a list": ({**PING, "params": {"_meta": [1]}}, {}, 200, None),
     "an unknown method": (request("no/such"), {}, 200, -32601),
-    "a method that is not served": (request("prompts/list"), {}, 200, -32601),
+    "a method that is not served": (request("roots/list"), {}, 200, -32601),
     "an unknown revision": (PING, {"mcp_protocol_version": "1999-01-01"}, 400, -32022),
     "a revision with a handshake": (PING, {"mcp_protocol_version": "2025-06-18"}, 200, None),
     "a call without a name": (request("tools/call", arguments={}), {}, 200, -32602),
@@ -75,7 +75,6 @@ ODD: dict[str, tuple[Any, dict[str, str], int, int | None]] = {
     "a form": (PING, {"content_type": "application/x-www-form-urlencoded"}, 415, -32600),
     "text": (PING, {"content_type": "text/plain"}, 415, -32600),
     "JSON with a character set": (PING, {"content_type": "Application/JSON; charset=utf-8"}, 200, None),
-    "an Accept of events alone": (PING, {"accept": "text/event-stream"}, 406, -32600),
     "an Accept that rules JSON out": (PING, {"accept": "application/json;q=0, */*"}, 406, -32600),
     "an Accept of both": (PING, {"accept": "application/json, text/event-stream"}, 200, None),
     "an Accept of anything": (PING, {"accept": "*/*"}, 200, None),
@@ -194,7 +193,19 @@ def test_origins_are_held_to_the_setting(origin: str, on_aws: bool, named: bool,
     ],
 )
 def test_the_most_particular_range_of_accept_decides(accept: str, expected: bool) -> None:
-    assert accepts_json(accept) is expected
+    assert accepts(accept, "application/json") is expected
+
+
+@pytest.mark.parametrize("frame", [PING, request("tools/list"), {"jsonrpc": "2.0", "id": 1, "method": "no-such"}])
+def test_who_reads_event_streams_alone_gets_one_event(frame: Frame, sample: Corpus) -> None:
+    stand_before(sample.deployed)
+    handler = handler_of("mcp")
+    event = {"httpMethod": "POST", "path": "/mcp", "body": json.dumps(frame)}
+    streamed = handler({**event, "headers": {"accept": "text/event-stream"}}, None)
+    plain = handler({**event, "headers": {"accept": "application/json, text/event-stream"}}, None)
+    assert streamed["headers"]["Content-Type"] == "text/event-stream"
+    assert streamed["body"] == f"event: message\ndata: {plain['body']}\n\n"
+    assert streamed["statusCode"] == plain["statusCode"]
 
 
 # The revisions with a handshake.
@@ -206,12 +217,12 @@ def test_a_handshake_agrees_on_the_revision_that_was_asked_for(version: str, sam
     reply = post(gateway, sample.deployed, frame)
     result = reply.envelope["result"]
     assert version == result["protocolVersion"]
-    assert {"tools", "resources"} == set(result["capabilities"])
+    assert {"tools", "resources", "prompts", "completions"} == set(result["capabilities"])
     assert result["serverInfo"]["name"] == "lamina"
     assert "mcp-session-id" not in reply.headers
 
 
-@pytest.mark.parametrize("version", ["2024-11-05", "2099-01-01", STATELESS, "x"])
+@pytest.mark.parametrize("version", ["2024-10-07", "2099-01-01", STATELESS, "x"])
 def test_a_handshake_offers_the_newest_for_a_revision_without_one(
     version: str, sample: Corpus, gateway: Address
 ) -> None:
@@ -240,7 +251,7 @@ def test_discovery_names_the_revisions_and_may_be_kept(sample: Corpus, gateway: 
     frame, headers = stateless("server/discover")
     result = post(gateway, sample.deployed, frame, **headers).envelope["result"]
     assert list(VERSIONS) == result["supportedVersions"]
-    assert {"tools", "resources"} == set(result["capabilities"])
+    assert {"tools", "resources", "prompts", "completions"} == set(result["capabilities"])
     assert (result["resultType"], result["cacheScope"]) == ("complete", "public")
     assert result["ttlMs"] > 0
     assert result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "lamina"

@@ -36,6 +36,7 @@ METHODS = ("POST",)
 
 _HEADERS = "Mcp-Protocol-Version, Mcp-Session-Id, Mcp-Method, Mcp-Name"
 _EXPOSED = {"Access-Control-Expose-Headers": f"Retry-After, {_HEADERS}"}
+_JSON, _EVENTS = "application/json", "text/event-stream"
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -72,8 +73,17 @@ def respond(request: HttpRequest, runtime: Runtime) -> HttpResponse:
         return _preflight()
     if request.method not in METHODS:
         return failed(method_not_allowed(request, METHODS))
-    if not accepts_json(request.headers.get("accept", "")):
-        return _error(406, ProtocolError(INVALID_REQUEST, "the answer is application/json, which accept excludes"))
+    accept = request.headers.get("accept", "")
+    if not accepts(accept, _JSON):
+        if _EVENTS in accept.lower() and accepts(accept, _EVENTS):
+            return _as_event(_answered(request, runtime))
+        refused = f"the answer is {_JSON} or one event of {_EVENTS}, and accept excludes both"
+        return _error(406, ProtocolError(INVALID_REQUEST, refused))
+    return _answered(request, runtime)
+
+
+def _answered(request: HttpRequest, runtime: Runtime) -> HttpResponse:
+    """The answer to the frames of a request, as JSON."""
     try:
         frame = _body(request)
     except LaminaError as error:
@@ -112,11 +122,11 @@ def is_allowed_origin(origin: str, settings: Settings) -> bool:
     return settings.data is None and parts.scheme == "https" and bool(host)
 
 
-def accepts_json(accept: str) -> bool:
-    """Whether an Accept header lets JSON through: its most particular range decides, a missing one is `*/*`."""
+def accepts(accept: str, wanted: str) -> bool:
+    """Whether an Accept header lets a type through: its most particular range decides, a missing one is `*/*`."""
     if not accept.strip():
         return True
-    ranges = ("*/*", "application/*", "application/json")
+    ranges = ("*/*", f"{wanted.partition('/')[0]}/*", wanted)
     best, quality = -1, 0.0
     for entry in accept.split(","):
         media, *parameters = (part.strip().lower() for part in entry.split(";"))
@@ -134,6 +144,13 @@ def _quality(parameters: list[str]) -> float:
             except ValueError:
                 return 1.0
     return 1.0
+
+
+def _as_event(response: HttpResponse) -> HttpResponse:
+    """The answer as the only event of a stream, for clients that read nothing else."""
+    if not response.text:
+        return response
+    return replace(response, text=f"event: message\ndata: {response.text}\n\n", content_type=_EVENTS)
 
 
 def _body(request: HttpRequest) -> Any:

@@ -10,7 +10,7 @@ from lamina.runtime.recorder import Caller
 from lamina.runtime.wiring import Runtime
 
 STATELESS = "2026-07-28"
-HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26")
+HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 BATCHING = "2025-03-26"
 VERSIONS = (STATELESS, *HANDSHAKE)
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from lamina.mcp.completions import complete
 from lamina.mcp.frames import (
     CAPABILITIES_KEY,
     CLIENT_KEY,
@@ -31,6 +32,7 @@ from lamina.mcp.frames import (
     text_of,
     unsupported,
 )
+from lamina.mcp.prompts import get_prompt, list_prompts
 from lamina.mcp.resources import list_resources, list_templates, read_resource
 from lamina.mcp.tools import LIST_TTL_MS, call_tool, instructions, list_tools
 
@@ -184,7 +186,8 @@ def _ping(params: Params, visit: Visit) -> Result:
 
 
 def _abilities(visit: Visit) -> Fields:
-    return {"capabilities": {"tools": {}, "resources": {}}, "instructions": instructions(visit.runtime.settings)}
+    capabilities: Fields = {"tools": {}, "resources": {}, "prompts": {}, "completions": {}}
+    return {"capabilities": capabilities, "instructions": instructions(visit.runtime.settings)}
 
 
 def _server(visit: Visit) -> Fields:
@@ -197,6 +200,9 @@ _METHODS: Mapping[str, Method] = {
     "resources/list": list_resources,
     "resources/templates/list": list_templates,
     "resources/read": read_resource,
+    "prompts/list": list_prompts,
+    "prompts/get": get_prompt,
+    "completion/complete": complete,
 }
 _STATELESS_METHODS: Mapping[str, Method] = {**_METHODS, _DISCOVER: _discover}
 _HANDSHAKE_METHODS: Mapping[str, Method] = {**_METHODS, "initialize": _initialize, "ping": _ping}

@@ -13,6 +13,7 @@ from lamina.actions import catalog, get
 from lamina.actions.action import Action
 from lamina.contract.envelope import ERROR, FOUND, Envelope
 from lamina.contract.errors import CATALOGUE
+from lamina.contract.filters import KINDS
 from lamina.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -37,8 +38,9 @@ _STANDING = ":/?#[]@!$&'()*+,;=-._~"
 
 
 def list_resources(params: Mapping[str, Any], visit: Visit) -> Result:
-    """`resources/list`: the documents of the catalog in its order, every page from the snapshot of the first."""
-    asked: dict[str, Any] = {"limit": PAGE, "max_tokens": _PAGE_TOKENS, **_place(params.get("cursor"))}
+    """`resources/list`: the documents of all kinds in the order of the catalog, every page from the snapshot of the first."""
+    every: dict[str, Any] = {"limit": PAGE, "max_tokens": _PAGE_TOKENS, "include": list(KINDS)}
+    asked = {**every, **_place(params.get("cursor"))}
     reply = _dispatched(catalog.ACTION, asked, visit)
     if reply.envelope["status"] == ERROR:
         raise _failed(reply.envelope)

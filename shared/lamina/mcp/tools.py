@@ -26,7 +26,7 @@ _TOLD_ELSEWHERE = ("consumer",)
 # Words of JSON Schema that some clients refuse, and that a refusal tells where they matter.
 _LEFT_OUT = ("minItems", "maxItems", "minLength", "maxLength")
 _LISTS = ["search", "catalog", "preflight"]
-_RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
+RETRIEVAL = ("search", "catalog", "preflight", "get", "resolve")
 
 
 @cache
@@ -38,9 +38,14 @@ def tools(settings: Settings) -> Mapping[str, Tool]:
     return {tool.name: tool for tool in (*made, *others, _router(actions, settings.tool_prefix))}
 
 
+def tool_names(settings: Settings) -> list[str]:
+    """What the tools of the five actions are called in a deployment."""
+    return [ACTIONS[name].tool(settings.tool_prefix) for name in RETRIEVAL]
+
+
 def instructions(settings: Settings) -> str:
     """How to work with the tools of a deployment, for a model that has not seen them."""
-    search, catalog, preflight, get, resolve = (ACTIONS[name].tool(settings.tool_prefix) for name in _RETRIEVAL)
+    search, catalog, preflight, get, resolve = tool_names(settings)
     return "\n".join(
         (
             f"Find: {search} with a question, words or an identifier; {catalog} to see what a slice holds.",
