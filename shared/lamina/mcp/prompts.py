@@ -39,9 +39,10 @@ PROMPTS: Mapping[str, Prompt] = {
             "Hold a proposal against what the knowledge base says already.",
             "proposal",
             "The text of the proposal.",
-            "Review this proposal against the knowledge base:\n\n{proposal}\n\nFind with {search} what the base says on "
-            "each of its claims, and read the sections with {get}. Say what it repeats, what it contradicts and what "
-            "it adds, each with the URI and the section. Where match.signal is none, say that the base does not know.",
+            "Review this proposal against the knowledge base:\n\n{proposal}\n\nFind with {search} what the base says "
+            "on each of its claims, and read the sections with {get}. Say what it repeats, what it contradicts and "
+            "what it adds, each with the URI and the section. Where match.signal is none, say that the base "
+            "does not know.",
         ),
         Prompt(
             "write-a-page",

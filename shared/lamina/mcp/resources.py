@@ -38,7 +38,7 @@ _STANDING = ":/?#[]@!$&'()*+,;=-._~"
 
 
 def list_resources(params: Mapping[str, Any], visit: Visit) -> Result:
-    """`resources/list`: the documents of all kinds in the order of the catalog, every page from the snapshot of the first."""
+    """`resources/list`: documents of all kinds in the catalog's order, every page from the snapshot of the first."""
     every: dict[str, Any] = {"limit": PAGE, "max_tokens": _PAGE_TOKENS, "include": list(KINDS)}
     asked = {**every, **_place(params.get("cursor"))}
     reply = _dispatched(catalog.ACTION, asked, visit)
