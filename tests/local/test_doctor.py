@@ -58,6 +58,14 @@ def test_a_machine_that_is_indexed_and_free_passes_every_check(indexed: Path, po
     assert {"source baseline", "source trees", "index baseline", "index trees"} <= checked
 
 
+def test_which_folders_fall_in_which_kind_is_told(indexed: Path, port: int) -> None:
+    write(indexed.parent / "handbook", {"odd/day.md": page("Day"), "README.md": page("Readme")})
+    assert main(["index", "--data", str(indexed)]) == 0
+    told = _of(examined(indexed, port, {}), "kinds baseline").detail
+    assert told.startswith("docs: ") and "docs (1)" in told and ". (1)" in told
+    assert "journals: odd (1); journals and apocrypha are found only when asked for" in told
+
+
 def test_a_machine_that_has_indexed_nothing_yet_is_not_ill_and_nothing_is_made(tmp_path: Path, port: int) -> None:
     findings = examined(tmp_path / "data", port, {})
     assert not [finding for finding in findings if finding.outcome == Outcome.FAILED]

@@ -10,6 +10,7 @@ import re
 import shutil
 import socket
 import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
@@ -23,11 +24,12 @@ from rich.table import Table
 from rich.text import Text
 
 from lamina.actions.corpus_check import corpus_check
+from lamina.contract.filters import DEFAULT_INCLUDE, KINDS
 from lamina.contract.ids import sha256_hex
 from lamina.contract.ports import StoreUnavailable
 from lamina.corpus.remarks import Level
 from lamina.index.signed import SnapshotRefused, verify
-from lamina.index.snapshot import Snapshot
+from lamina.index.snapshot import Origin, Snapshot
 from lamina.local.deployment import DEFAULT_PORT, TEMPLATE, Deployment, DeploymentError, add_data_option, remembered
 from lamina.local.template import routes
 from lamina.runtime.catalogue import index_name, pointer_key, read_pointer
@@ -38,6 +40,7 @@ from lamina.sources.address import Address, AddressError, FolderAddress, GitHubA
 
 _OLDEST_PYTHON: Final = (3, 11)
 _PURPOSE = "check this machine, its data folder and its sources, and say what to do about what is wrong"
+_MOST_FOLDERS: Final = 4
 _MAKE_ENV = "Run make env in the checkout, and the lamina in its .venv/bin."
 # What only some tasks need: the command, where a checkout may hold it, and the task.
 _OPTIONAL_TOOLS: Final = (
@@ -288,6 +291,7 @@ def _index(deployment: Deployment, knowledge_base: str | None) -> Iterator[Findi
         return
     yield Finding(check, Outcome.OK, f"verifies, revision {manifest.revision}")
     yield _documents(name, snapshot, deployment.data)
+    yield _kinds(name, snapshot)
 
 
 def _documents(name: str, snapshot: Snapshot, data: Path) -> Finding:
@@ -298,6 +302,22 @@ def _documents(name: str, snapshot: Snapshot, data: Path) -> Finding:
     first = f"{errors[0].path}: {errors[0].reason}"
     more = f", and {len(errors) - 1} more" if len(errors) > 1 else ""
     return Finding(f"documents {name}", Outcome.FAILED, first + more, f"Run: lamina check --data {data}")
+
+
+def _kinds(name: str, snapshot: Snapshot) -> Finding:
+    """Which folders fall in which kind: what a search without `include` passes over is often a surprise."""
+    folders: dict[str, Counter[str]] = {}
+    for number, path in enumerate(snapshot.paths):
+        if snapshot.origin[number] != Origin.BUNDLED:
+            folder = path.rpartition("/")[0].partition("/")[0] or "."
+            folders.setdefault(str(snapshot.kind[number]), Counter())[folder] += 1
+    told = (
+        f"{kind}: {', '.join(f'{folder} ({count})' for folder, count in folders[kind].most_common(_MOST_FOLDERS))}"
+        for kind in KINDS
+        if kind in folders
+    )
+    unasked = " and ".join(kind for kind in KINDS if kind not in DEFAULT_INCLUDE)
+    return Finding(f"kinds {name}", Outcome.OK, f"{'; '.join(told)}; {unasked} are found only when asked for")
 
 
 def _is_lamina(port: int) -> bool:
