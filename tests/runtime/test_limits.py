@@ -122,7 +122,9 @@ def test_a_function_without_a_counter_counts_nothing() -> None:
         (GetRequest.of({"uri": "kb://a", "disclosure": "body,metadata"}), 1),
         (GetRequest.of({"uri": "kb://a", "disclosure": "metadata,blockquote"}), 0),
         (GetRequest.of({"uri": "kb://a", "disclosure": []}), 0),
+        (GetRequest.of({"uri": "kb://a", "outline": True}), 0),
         (SearchRequest.of({"query": "a", "disclosure": "summary"}), 0),
+        (SearchRequest.of({"query": "a", "passage": 2}), 2),
     ],
 )
 def test_only_requests_for_a_body_count(request_: Request, bodies: int) -> None:

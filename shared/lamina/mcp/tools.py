@@ -48,8 +48,8 @@ def instructions(settings: Settings) -> str:
     search, catalog, preflight, get, resolve = tool_names(settings)
     return "\n".join(
         (
-            f"Find: {search} with a question, words or an identifier; {catalog} to see what a slice holds.",
-            f"Read: {get} with the uri of a hit and a section of it, rather than the whole page.",
+            f"Find: {search} with a question or an identifier, passage 1 for the text that matched; {catalog} lists.",
+            f"Read: {get} with uri and section of a hit, or with about and the question; best_filtered first if named.",
             f"When starting: brief for the pages on a question with URIs to cite, {preflight} for the rules of a task.",
             f"An old address: {resolve} follows it to the document that is in force.",
             "match.signal: strong, the first hit very likely answers; weak, it may; none, the base does not know.",
