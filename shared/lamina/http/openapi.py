@@ -162,7 +162,7 @@ def _with_conditions(schema: Schema) -> Schema:
     if "revision" in properties:
         properties["revision"] = {**properties["revision"], "pattern": REVISION_PATTERN}
     for name in (*schema.get("required", ()), "knowledge_base_url"):
-        properties[name] = {**properties[name], "pattern": r"[^\s\u0000]"}
+        properties[name] = {**properties[name], "pattern": r"\S"}
     properties = {name: _bounded(entry) for name, entry in properties.items()}
     if "limit" in properties and "disclosure" in properties:
         refused += [
