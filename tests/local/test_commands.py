@@ -178,3 +178,18 @@ def test_a_variable_that_does_not_fit_is_told_by_its_name(shell: Shell, monkeypa
         monkeypatch.setenv(name, value)  # the command sets some of them, and they are to be as before afterwards
     code, told = shell.run("mcp", "--bucket", "none")
     assert (code, "LAMINA_SNAPSHOT_TTL: " in told) == (1, True), told
+
+
+def test_an_outline_and_sections_whose_names_hold_commas_are_shown(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    body = "Text.\n\n## One, and more\n\nFirst.\n\n## Two\n\nSecond.\n"
+    folder, data = write(tmp_path / "oaks", {"docs/oak.md": page("Oak", body)}), str(tmp_path / "data")
+    assert main(["index", str(folder), "--data", data]) == 0
+    capfd.readouterr()
+    assert main(["get", "docs/oak.md", "--outline", "--format", "text", "--data", data]) == 0
+    assert "## One, and more  (one-and-more, line" in capfd.readouterr().out
+    names = ["--section", "One, and more", "--section", "Two"]
+    assert main(["get", "docs/oak.md", *names, "--format", "text", "--data", data]) == 0
+    shown = capfd.readouterr().out
+    assert "First." in shown and "Second." in shown and "Text." not in shown

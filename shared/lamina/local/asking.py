@@ -148,6 +148,14 @@ def _show_document(envelope: Envelope, data: dict[str, Any], console: Console) -
             console.print(Text(f"{tier}: {data[tier]}"))
     if "body" in data:
         console.print(Markdown(data["body"]))
+    for entry in data.get("outline", ()):
+        place = f"({entry['slug']}, line {entry['line']}, {entry['tokens']} tokens)"
+        console.print(Text(f"{'#' * entry['level']} {entry['heading']}  {place}"))
+    for section in data.get("sections", ()):
+        if "body" in section:
+            console.print(Markdown(section["body"]))
+    if data.get("next_line") is not None:
+        console.print(Text(f"goes on: --from-line {data['next_line']}", style="dim"))
 
 
 def _show_brief(envelope: Envelope, data: dict[str, Any], console: Console) -> None:
